@@ -93,6 +93,7 @@ static bool open_channel(const char *func)
     nof_chan_on_layout_gone(nof_program_cache_forget_layout);
     nof_comm_on_gone(nof_program_cache_forget_comm);
     nof_comm_on_gone(nof_coll_group_forget);
+    nof_comm_on_gone(nof_coll_agree_forget_places);
     nof_chan_on_failure(nof_sched_fail_run);
     nof_sched_open();
     return job.socket[0] != '\0';

@@ -22,7 +22,7 @@ static bool leaving; /* in MPI_Finalize */
 static struct place { /* of persistent collectives */
     uint32_t ctx, kept_at, last;
 } * places;
-static size_t place_count;
+static size_t place_count, place_room;
 
 static void agree(struct nof_sched *s, enum nof_coll_call call, int root, uint64_t bytes, unsigned op)
 {
@@ -83,11 +83,15 @@ void nof_coll_agree_ask(struct nof_sched *s)
 {
     int asked = 0, last = MPI_UNDEFINED;
     for (size_t i = 0; i < s->count && asked < ASKED_AT_ONCE; i++) {
-        const struct nof_step *step = &s->steps[s->ask_at++ % s->count];
-        if (step->multicast.group != NULL && step->kind == NOF_SCHED_SEND)
-            for (int peer = 0; peer < nof_comm_size(s->comm); peer++) /* any of them may be in the group */
-                (void)ask(s, false, peer);
-        if (!nof_step_transfers(step) || step->peer == last)
+        const struct nof_step *step = &s->steps[s->ask_at % s->count];
+        bool to_group = step->multicast.group != NULL && step->kind == NOF_SCHED_SEND;
+        while (to_group && s->ask_member < nof_comm_size(s->comm) && asked < ASKED_AT_ONCE)
+            asked += ask(s, false, s->ask_member++); /* any of them may be in the group */
+        if (to_group && s->ask_member < nof_comm_size(s->comm))
+            return;
+        s->ask_member = 0;
+        s->ask_at++;
+        if (to_group || !nof_step_transfers(step) || step->peer == last)
             continue;
         last = step->peer;
         asked += ask(s, step->local, last);
@@ -120,11 +124,34 @@ void nof_coll_agree_leave(void)
 
 void nof_coll_agree_leave_place(const struct nof_comm *comm, uint32_t kept_at, uint32_t last)
 {
-    struct place *more = realloc(places, (place_count + 1) * sizeof(*more));
-    if (more == NULL)
-        return; /* who waits for it is named by `nof status`, as else */
-    places = more;
-    places[place_count++] = (struct place){nof_comm_coll_ctx(comm), kept_at, last};
+    uint32_t ctx = nof_comm_coll_ctx(comm);
+    size_t i = 0;
+    while (i < place_count && (places[i].ctx != ctx || places[i].kept_at != kept_at))
+        i++;
+    if (i == place_room) {
+        size_t room = place_room == 0 ? 16 : 2 * place_room;
+        struct place *more = realloc(places, room * sizeof(*more));
+        if (more == NULL)
+            return; /* who waits for it is named by `nof status`, as else */
+        places = more;
+        place_room = room;
+    }
+    places[i] = (struct place){ctx, kept_at, last};
+    place_count += i == place_count;
+}
+
+void nof_coll_agree_forget_places(uint32_t coll_ctx)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < place_count; i++)
+        if (places[i].ctx != coll_ctx)
+            places[left++] = places[i];
+    place_count = left;
+    if (left == 0) {
+        free(places);
+        places = NULL;
+        place_room = 0;
+    }
 }
 
 struct search {
@@ -154,6 +181,8 @@ static bool never_comes(const struct nof_chan_failure *question)
         return false;
     if ((uint32_t)question->tag < NOF_COMM_KEPT_TAG) {
         nof_handle_each(&nof_lib.comms, look_at, &search);
+        if (nof_comm_coll_is_started(question->tag)) /* blocking ones MPI_Finalize itself begins there */
+            look_at(nof_comm_world(), &search);
         return search.found;
     }
     uint32_t kept_at = ((uint32_t)question->tag - NOF_COMM_KEPT_TAG) / NOF_COMM_KEPT_STARTS;

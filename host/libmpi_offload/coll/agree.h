@@ -4,7 +4,7 @@
  * MPI_ERR_ARG and all others are told, where they would else wait for each other.
  *
  * Ranks may also wait for each other without any message, as with two roots of a reduction. Who has waited for a second asks
- * those that it has messages with, and again at growing distance; who is asked compares with what it runs, or ran lately. So
+ * 16 of those that it has messages with, and others at growing distance; who is asked compares with what it runs, or ran lately. So
  * it also hears of a failure of which the news was lost, because it was one of too many.
  *
  * A different value of one argument gives a different hash unless it is 251 or a multiple apart. The length of a broadcast is no
@@ -47,7 +47,8 @@ void nof_coll_agree_exchange(struct nof_sched *s, enum nof_coll_call call, uint6
 /* After those: of the algorithm, too, where a table chooses (select.h). */
 void nof_coll_agree_way(struct nof_sched *s, unsigned way);
 
-/* Ask the next few ranks that s has messages with. */
+/* Ask the next few, 16 at most, of the ranks that s has messages with: of the communicator's if it sends by multicast, and then
+ * ask_member is not 0 until all of them have been. */
 void nof_coll_agree_ask(struct nof_sched *s);
 /* s has ended: what it agreed on, and how it failed, is remembered, for the last few. */
 void nof_coll_agree_ended(const struct nof_sched *s);
@@ -57,7 +58,9 @@ void nof_coll_agree_answer(const struct nof_chan_failure *question);
 
 /* This rank is in MPI_Finalize, and begins nothing any more: who asks about what it has not begun is told so, and fails. */
 void nof_coll_agree_leave(void);
-/* Likewise of a place among the communicator's persistent collectives: runs behind number `last`. */
+/* Likewise of a place among the communicator's persistent collectives, also before: runs behind number `last`. Remembered until
+ * nobody holds the communicator, or another says the same place. */
 void nof_coll_agree_leave_place(const struct nof_comm *comm, uint32_t kept_at, uint32_t last);
+void nof_coll_agree_forget_places(uint32_t coll_ctx);
 
 #endif

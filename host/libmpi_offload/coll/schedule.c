@@ -18,7 +18,7 @@
 #include "base/wait.h"
 
 #define ASK_AFTER_NS 1000000000ull /* what ranks of a collective may take without being asked about it; */
-#define ASK_MAX_NS (64 * ASK_AFTER_NS) /* at twice that distance each time, up to this */
+#define ASK_MAX_NS (64 * ASK_AFTER_NS) /* at twice that distance each time, up to this; not within a group */
 
 static struct nof_sched *ready_first, *ready_last;
 static struct nof_sched *active_list;
@@ -504,12 +504,14 @@ static void ask(struct nof_sched *s, uint64_t now_ns)
     if (s->ask_ns == 0) {
         s->asked_for_ns = ASK_AFTER_NS / 2;
         s->ask_at = 0;
+        s->ask_member = 0;
     } else if (now_ns >= s->ask_ns && s->error == MPI_SUCCESS) {
         nof_coll_agree_ask(s);
     } else {
         return;
     }
-    s->asked_for_ns = s->asked_for_ns < ASK_MAX_NS ? 2 * s->asked_for_ns : ASK_MAX_NS;
+    if (s->ask_member == 0)
+        s->asked_for_ns = s->asked_for_ns < ASK_MAX_NS ? 2 * s->asked_for_ns : ASK_MAX_NS;
     s->ask_ns = now_ns + s->asked_for_ns;
 }
 

@@ -71,6 +71,7 @@ struct nof_sched {
     uint64_t ask_ns; /* when others are asked whether they call the same; 0: it has not waited long */
     uint64_t asked_for_ns; /* how long after the last time */
     size_t ask_at; /* the step whose peer is next */
+    int ask_member; /* of one that is multicast: the rank that is; 0: all have been asked */
     struct nof_step *steps;
     size_t count;
     size_t capacity;

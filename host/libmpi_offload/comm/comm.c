@@ -8,7 +8,8 @@
 
 struct nof_comm nof_comm_of_world;
 static struct nof_comm self;
-static void (*on_gone[2])(uint32_t coll_ctx);
+#define HEARING 3
+static void (*on_gone[HEARING])(uint32_t coll_ctx);
 
 /* Contexts in use that this process drew, as a small open list: communicators are few. */
 static uint32_t *drawn;
@@ -239,14 +240,18 @@ void nof_comm_hold(struct nof_comm *comm)
 
 void nof_comm_on_gone(void (*heard)(uint32_t coll_ctx))
 {
-    on_gone[on_gone[0] != NULL] = heard;
+    int i = 0;
+    while (i < HEARING - 1 && on_gone[i] != NULL &&
+           on_gone[i] != heard) /* a library that is opened again says it again */
+        i++;
+    on_gone[i] = heard;
 }
 
 void nof_comm_release(struct nof_comm *comm)
 {
     if (--comm->refs > 0)
         return;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < HEARING; i++)
         if (on_gone[i] != NULL)
             on_gone[i](nof_comm_coll_ctx(comm));
     forget(comm->ctx);

@@ -163,7 +163,7 @@ int nof_comm_new_inter(const struct nof_comm_sides *sides, struct nof_comm *pare
 /* For one that was made with context 0 because its ids were not known yet. */
 void nof_comm_set_ctx(struct nof_comm *comm, uint32_t ctx, uint32_t local_ctx, bool by_nic);
 
-/* Nobody holds one any more: its context for collectives. Two may hear of it. */
+/* Nobody holds one any more: its context for collectives. Three may hear of it. */
 void nof_comm_on_gone(void (*heard)(uint32_t coll_ctx));
 
 void nof_comm_hold(struct nof_comm *comm);

@@ -421,12 +421,18 @@ int nof_scatter_group_move(struct nof_scatter_group *h, struct nof_sched *s, con
     return MPI_SUCCESS;
 }
 
+void nof_scatter_group_leave(const struct nof_scatter_group *h)
+{
+    if (h->compiled && takes_part(h, h->comm->rank))
+        nof_coll_agree_leave_place(h->comm, h->kept_at, h->moved);
+}
+
 static void leave_one(void *object, void *unused)
 {
     const struct nof_scatter_group *h = object;
     (void)unused;
-    if (h->kind == NOF_COMPILED_SCATTERV && takes_part(h, h->comm->rank))
-        nof_coll_agree_leave_place(h->comm, h->kept_at, h->moved);
+    if (h->kind == NOF_COMPILED_SCATTERV)
+        nof_scatter_group_leave(h);
 }
 
 void nof_scatter_group_leave_all(void)

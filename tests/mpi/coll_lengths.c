@@ -106,7 +106,8 @@ static void broadcast(int root_count, int count, int form)
         OK(MPI_Ibcast(data, mine, MPI_INT, 0, MPI_COMM_WORLD, &req));
         rc = MPI_Wait(&req, MPI_STATUS_IGNORE);
     }
-    if (t_rank != 0 && t_class(rc) != MPI_ERR_TRUNCATE)
+    /* Of lengths for which the library chooses different algorithms, that ranks call something else. */
+    if (t_rank != 0 && t_class(rc) != MPI_ERR_TRUNCATE && t_class(rc) != MPI_ERR_ARG)
         FAILS(rc, MPI_ERR_COUNT);
     somebody_found(rc != MPI_SUCCESS);
     free(data);

@@ -47,6 +47,7 @@ struct nof_pmd {
     int spill, known;
     uint64_t spilled, nomatches, next_handle, random;
     uint8_t bounce[SLOTS][BOUNCE_MAX], bounce_used[SLOTS];
+    bool reads_on; /* what a failed program has lent is not given back */
     uint8_t stage[SLOTS][STAGE_MAX], stage_used[SLOTS];
     uint32_t wakes;
 };
@@ -83,14 +84,27 @@ struct nof_comp *fake_complete(uint8_t opcode, const struct nof_desc *d, int sta
     return c;
 }
 
+void *fake_memory_at(uint64_t addr)
+{
+    if ((addr & NOF_BAR_ARENA) == 0)
+        return (void *)(uintptr_t)addr;
+    REQUIRE((addr ^ NOF_BAR_ARENA) < sizeof(fake.bounce));
+    return &fake.bounce[0][0] + (addr ^ NOF_BAR_ARENA);
+}
+
+void fake_may_read_on(void)
+{
+    fake.reads_on = true;
+}
+
 static const void *payload_of(const struct message *m)
 {
     if (m->copy != NULL)
         return m->copy;
     if ((m->send.flags & NOF_DESC_F_INLINE) != 0)
         return m->send.inline_data;
-    return (m->send.flags & NOF_DESC_F_BOUNCE) != 0 ? fake.bounce[m->send.addr]
-                                                    : (const void *)(uintptr_t)m->send.addr;
+    return fake_memory_at((m->send.flags & NOF_DESC_F_BOUNCE) != 0 ? m->send.addr | NOF_BAR_ARENA
+                                                                   : m->send.addr);
 }
 
 static void forget(struct message **list, struct message *m)
@@ -140,7 +154,7 @@ static void deliver(const struct nof_desc *recv, struct message *m)
     } else {
         c->flags |= NOF_COMP_F_BUFFER;
         if (len > 0)
-            memcpy((void *)(uintptr_t)recv->addr, payload_of(m), len);
+            memcpy(fake_memory_at(recv->addr), payload_of(m), len);
     }
     if (of_a_program)
         fake_program_ended(recv->cookie, m->send.len > recv->len ? NOF_ETRUNC : NOF_OK, m->send.len);
@@ -535,7 +549,7 @@ void nof_pmd_detach(struct nof_pmd *pmd)
 {
     fake_program_close();
     for (int i = 0; i < SLOTS; i++)
-        REQUIRE(!pmd->bounce_used[i] && !pmd->stage_used[i]);
+        REQUIRE((!pmd->bounce_used[i] || pmd->reads_on) && !pmd->stage_used[i]);
     free(pmd->comps);
 }
 
@@ -629,7 +643,7 @@ void *nof_pmd_bounce_alloc(struct nof_pmd *pmd, size_t len_bytes, uint64_t *offs
         if (pmd->bounce_used[i])
             continue;
         pmd->bounce_used[i] = 1;
-        *offset_out = i;
+        *offset_out = i * BOUNCE_MAX;
         return pmd->bounce[i];
     }
     return NULL;
@@ -637,8 +651,8 @@ void *nof_pmd_bounce_alloc(struct nof_pmd *pmd, size_t len_bytes, uint64_t *offs
 
 void nof_pmd_bounce_free(struct nof_pmd *pmd, uint64_t offset)
 {
-    REQUIRE(offset < SLOTS && pmd->bounce_used[offset]);
-    pmd->bounce_used[offset] = 0;
+    REQUIRE(offset < sizeof(pmd->bounce) && pmd->bounce_used[offset / BOUNCE_MAX]);
+    pmd->bounce_used[offset / BOUNCE_MAX] = 0;
 }
 
 const void *nof_pmd_staged(const struct nof_pmd *pmd, uint32_t offset, uint32_t len_bytes)

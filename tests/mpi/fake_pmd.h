@@ -37,6 +37,10 @@ void fake_send(const struct nof_desc *d);
 void fake_recv(const struct nof_desc *d);
 /* A posted receive is taken back, if it is there. */
 void fake_unpost(uint64_t cookie);
+/* The program's memory, or the bounce arena's. */
+void *fake_memory_at(uint64_t addr);
+/* A program has failed: what was lent to it is not given back. */
+void fake_may_read_on(void);
 
 /* Of fake_programs.c. */
 

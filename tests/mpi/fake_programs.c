@@ -81,6 +81,8 @@ static void free_program(const struct nof_desc *d)
 static void end(struct program *p, int status)
 {
     p->running = 0;
+    if (status != NOF_OK && status != NOF_ETRUNC)
+        fake_may_read_on();
     fake_complete(NOF_COMP_SCHED, &p->start, status);
 }
 
@@ -192,8 +194,8 @@ int fake_program_asks(void)
 
 static void work(const struct program *p, const struct nof_program_step *s)
 {
-    void *to = (void *)(uintptr_t)((uint64_t)s->offset + p->start.sched.base[s->base]);
-    const void *from = (const void *)(uintptr_t)((uint64_t)s->from + p->start.sched.base[s->from_base]);
+    void *to = fake_memory_at((uint64_t)s->offset + p->start.sched.base[s->base]);
+    const void *from = fake_memory_at((uint64_t)s->from + p->start.sched.base[s->from_base]);
     if (s->opcode == NOF_STEP_COPY) {
         REQUIRE(s->op == 0 && s->elem == 0);
         memcpy(to, from, s->len);

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 NOF, PROGRAM, TRIGGER = sys.argv[1:4]
-HOSTS, BYTES, PAGE_NS = 8, 409600, 100000
+HOSTS, BYTES, PAGE_NS = 8, 409600, 250000 # so long that the program does it once: what is short it repeats, for 0.2 s
 FORMS = 3 # the program sends each message blocking, non-blocking and in increments,
 WARM_BYTES = 32768 # and before that, once each, so much
 ALL_BYTES = FORMS * (WARM_BYTES + BYTES)

@@ -18,18 +18,25 @@
 struct nof_shm_pull {
     struct nof_shm_op *op; /* names it, as long as it goes on */
     struct nof_shm_pull *next;
-    struct nof_shm_peer *peer;
-    struct nof_delta_in *in; /* NULL: of a plain receive */
     const struct nof_part_delta *board; /* in its sender's part: each word is read once */
     uint64_t told; /* as it was when the board was looked at */
     uint32_t unit_log2;
     uint32_t theirs; /* the send */
     uint64_t address;
     uint64_t len; /* a bound */
-    uint8_t *data; /* of the receive: */
-    uint64_t room;
     uint64_t taken[NOF_DELTA_WORDS]; /* units that were read */
 };
+
+static struct nof_shm_peer *peer_of(const struct nof_shm_pull *pull)
+{
+    return &nof_shm.peers[pull->op->slot];
+}
+
+/* NULL: of a plain receive. */
+static struct nof_delta_in *delta_in_of(const struct nof_request *req)
+{
+    return req->delta == 0 ? NULL : nof_delta_in_at(req->delta - 1);
+}
 
 /* Units that follow each other. */
 struct run {
@@ -79,26 +86,27 @@ static bool has_news(const struct nof_shm_pull *pull)
 
 static int read_there(const struct nof_shm_pull *pull, uint64_t from, uint64_t to)
 {
-    const struct nof_shm_peer *peer = pull->peer;
+    const struct nof_shm_peer *peer = peer_of(pull);
+    uint8_t *to_data = (uint8_t *)pull->op->req->data + from;
     if (nof_shm_slot_of(peer) != nof_shm.self)
-        return peer->cma.works ? nof_cma_read(&peer->cma, pull->address + from, pull->data + from, to - from)
-                               : -EPERM;
-    memmove(pull->data + from, (const uint8_t *)(uintptr_t)pull->address + from, to - from);
+        return peer->cma.works ? nof_cma_read(&peer->cma, pull->address + from, to_data, to - from) : -EPERM;
+    memmove(to_data, (const uint8_t *)(uintptr_t)pull->address + from, to - from);
     return 0;
 }
 
 static int take_run(struct nof_shm_pull *pull, struct run run, uint64_t bytes)
 {
     uint64_t from = run.first << pull->unit_log2, to = (run.first + run.n) << pull->unit_log2;
-    uint64_t want = bytes < pull->room ? bytes : pull->room;
+    const struct nof_request *req = pull->op->req;
+    uint64_t want = bytes < req->bytes ? bytes : req->bytes;
     to = to < want ? to : want;
     int rc = from < to ? read_there(pull, from, to) : 0;
     if (rc != 0)
         return rc;
     for (uint64_t unit = run.first; unit < run.first + run.n; unit++)
         pull->taken[unit / 64] |= 1ull << unit % 64;
-    if (pull->in != NULL)
-        nof_delta_in_came(pull->in, run.first, run.n);
+    if (delta_in_of(req) != NULL)
+        nof_delta_in_came(delta_in_of(req), run.first, run.n);
     return 0;
 }
 
@@ -140,9 +148,9 @@ static void have_it_sent(struct nof_shm_pull *pull)
 {
     struct nof_shm_op *op = pull->op;
     uint32_t theirs = pull->theirs;
-    uint64_t want = pull->len < pull->room ? pull->len : pull->room;
+    uint64_t want = pull->len < op->req->bytes ? pull->len : op->req->bytes;
     op->len = pull->len;
-    nof_cma_close(&pull->peer->cma);
+    nof_cma_close(&peer_of(pull)->cma);
     nof_shm_pull_forget(op);
     op->phase = NOF_SHM_RECEIVES;
     nof_shm_say_ready(op, theirs, want);
@@ -162,7 +170,7 @@ static bool look(struct nof_shm_pull *pull)
         have_it_sent(pull);
         return true;
     }
-    struct nof_shm_peer *peer = pull->peer;
+    struct nof_shm_peer *peer = peer_of(pull);
     struct nof_shm_op *op = pull->op;
     struct nof_request *req = op->req;
     int32_t tag = op->tag;
@@ -211,17 +219,13 @@ bool nof_shm_pull(struct nof_request *req, const struct nof_shm_found *found)
     op->tag = found->tag;
     *pull = (struct nof_shm_pull){.op = op,
                                   .next = nof_shm.pulls,
-                                  .peer = peer,
-                                  .in = req->delta == 0 ? NULL : nof_delta_in_at(req->delta - 1),
                                   .board = &nof_part_delta(peer->part)[found->board - 1],
                                   .unit_log2 = found->unit_log2,
                                   .theirs = found->op,
                                   .address = found->address,
-                                  .len = found->len,
-                                  .data = req->data,
-                                  .room = req->bytes};
-    if (pull->in != NULL)
-        nof_delta_in_matched(pull->in, peer->world_rank, found->tag, found->len, found->unit_log2);
+                                  .len = found->len};
+    if (delta_in_of(req) != NULL)
+        nof_delta_in_matched(delta_in_of(req), peer->world_rank, found->tag, found->len, found->unit_log2);
     nof_shm.pulls = pull;
     (void)look(pull);
     return true;

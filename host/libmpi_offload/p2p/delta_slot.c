@@ -56,22 +56,22 @@ struct nof_delta_in *nof_delta_in_with(const struct nof_request *req)
     return req->delta == 0 ? NULL : nof_delta_in_at(req->delta - 1);
 }
 
-/* Can pages be watched? That they cannot is said once. Where the library copies the payload itself, a fault would wait for what
- * only this process can do. */
-static bool watchable(const struct nof_delta_board *board)
+/* Can pages be watched? That they cannot is said once. Where ranks copy what their NIC brings, who waits in a fault has a thread of the
+ * library poll for it (delta_poll.h). */
+static bool watchable(void)
 {
     static bool told;
-    bool assisted = board->assisted();
-    if (!assisted && nof_delta_watch_open() && nof_delta_fault_open())
+    if (nof_delta_watch_open() && nof_delta_fault_open())
         return true;
     if (!told)
-        fprintf(stderr,
-                "libmpi_offload: rank %d on %s: NOF_DELTA: pages cannot be watched, because %s; increments "
-                "of sends are those "
-                "that the program's calls tell, receives are waited for as a whole\n",
-                nof_lib.world_rank, nof_lib.host,
-                assisted ? "the NIC may not read this process's memory"
-                         : "this kernel does not tell what lies at an address (Linux 6.11 and /proc do)");
+        fprintf(
+            stderr,
+            "libmpi_offload: rank %d on %s: NOF_DELTA: pages cannot be watched, because this kernel does "
+            "not tell what lies at an address (Linux 6.11 and /proc do); increments of sends are those "
+            "that the program's calls tell, receives are waited for as a whole, so ranks that all receive "
+            "before they send wait for ever: for them, set NOF_DELTA=explicit and call "
+            "MPIX_Delta_wait_data\n",
+            nof_lib.world_rank, nof_lib.host);
     told = true;
     return false;
 }
@@ -80,7 +80,7 @@ bool nof_delta_by_pages(const struct nof_request *req)
 {
     enum nof_delta_trigger trigger = nof_delta_trigger();
     return trigger != NOF_DELTA_EXPLICIT && (trigger == NOF_DELTA_OS || req->bytes >= AUTO_BYTES) &&
-           watchable(nof_chan_for(req)->delta);
+           watchable();
 }
 
 /* The message, and the slot, may be another's once it has ended. */

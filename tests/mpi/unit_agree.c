@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who waits asks a few at a time, also of a multicast, and everybody in turn. Who is in MPI_Finalize says so of what it has not
- * begun: of a place as the last who said it, until the communicator is gone; in MPI_COMM_WORLD of non-blocking collectives
- * alone, since it begins blocking ones there itself. */
+ * begun; in MPI_COMM_WORLD not of blocking collectives, since it begins such itself. Who has freed a communicator says so of that, also
+ * when it is gone. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "../check.h"
 #include "coll/agree.h"
 #include "coll/coll_abort.h"
+#include "coll/left.h"
 #include "coll/steps/step.h"
 #include "nof/status.h"
 
@@ -28,6 +30,7 @@ static const struct nof_chan channel = {.tell_failure = tell_failure};
 const struct nof_chan *nof_chan_to_all = &channel;
 static struct nof_comm world = {.group = &everybody, .rank = SENDER, .ctx = 0, .chan = &channel};
 static struct nof_comm comm = {.group = &everybody, .rank = SENDER, .ctx = 64, .chan = &channel};
+static bool comm_lives = true;
 
 const struct nof_chan *nof_chan_choose(const struct nof_comm *c)
 {
@@ -37,10 +40,11 @@ struct nof_comm *nof_comm_world(void)
 {
     return &world;
 }
-void nof_handle_each(const struct nof_handle_table *table, void (*visit)(void *object, void *arg), void *arg)
+struct nof_comm *nof_comm_of_coll_ctx(uint32_t coll_ctx)
 {
-    (void)table;
-    visit(&comm, arg);
+    return coll_ctx == nof_comm_coll_ctx(&world)                ? &world
+           : comm_lives && coll_ctx == nof_comm_coll_ctx(&comm) ? &comm
+                                                                : NULL;
 }
 struct nof_chan_failure nof_coll_abort_of(const struct nof_sched *s, bool local)
 {
@@ -98,38 +102,92 @@ static bool never_comes(const struct nof_comm *of, uint32_t tag, uint32_t number
     return told_count == 1;
 }
 
-static void places(void)
+static uint32_t kept_tag(uint32_t place, uint32_t number)
 {
-    const uint32_t tag = NOF_COMM_KEPT_TAG + PLACE * NOF_COMM_KEPT_STARTS;
-    for (uint32_t moved = 0; moved < 4; moved++)
-        nof_coll_agree_leave_place(&comm, PLACE, moved);
-    for (uint32_t other = 0; other < 100; other++) /* more than there is room for at first */
-        nof_coll_agree_leave_place(&comm, PLACE + 1 + other, 1000);
-    check(!never_comes(&comm, tag + 4, 4));
-    nof_coll_agree_leave();
-    check(never_comes(&comm, tag + 4, 4) && !never_comes(&comm, tag + 3, 3));
-    check(!never_comes(&world, tag + 4, 4));
-    nof_coll_agree_forget_places(nof_comm_coll_ctx(&world));
-    check(never_comes(&comm, tag + 4, 4));
-    nof_coll_agree_forget_places(nof_comm_coll_ctx(&comm));
-    check(!never_comes(&comm, tag + 4, 4));
-    nof_coll_agree_forget_places(nof_comm_coll_ctx(&comm));
+    return NOF_COMM_KEPT_TAG + place * NOF_COMM_KEPT_STARTS + number % NOF_COMM_KEPT_STARTS;
 }
 
-static void of_world(void)
+static void gone(void)
+{
+    comm_lives = true;
+    nof_left_comm(nof_comm_coll_ctx(&comm));
+    check(comm.kept.begun == NULL && comm.kept.made == 0);
+    comm_lives = false;
+}
+
+/* Before MPI_Finalize: of a communicator that was freed, which some request may still hold; then of one that is gone. */
+static void freed(void)
 {
     const uint32_t started = 2 * NOF_COMM_COLL_TAGS;
+    comm.coll_seq = comm.coll_started = 3;
+    for (uint32_t place = 0; place < 100; place++) /* more than there is room for at first */
+        check(nof_kept_make(&comm.kept) == place);
+    nof_kept_begins(&comm.kept, PLACE, 2 * NOF_COMM_KEPT_STARTS + 3);
+    nof_kept_begins(&comm.kept, PLACE + 1, NOF_KEPT_UNKNOWN);
+    check(!never_comes(&comm, 3, 0) && !never_comes(&comm, started + 3, 0));
+    comm.freed = true;
+    check(!never_comes(&comm, 2, 0) && never_comes(&comm, 3, 0) && never_comes(&comm, 0, 1));
+    check(!never_comes(&comm, started + 2, 0) && never_comes(&comm, started + 3, 0));
+    check(!never_comes(&comm, kept_tag(PLACE, 4), 2 * NOF_COMM_KEPT_STARTS + 4)); /* may yet be started */
+    gone();
+    check(!never_comes(&comm, 2, 0) && never_comes(&comm, 3, 0) && !never_comes(&world, 3, 0));
+    check(never_comes(&comm, kept_tag(PLACE, 4), 2 * NOF_COMM_KEPT_STARTS + 4));
+    check(!never_comes(&comm, kept_tag(PLACE, 3), 2 * NOF_COMM_KEPT_STARTS + 3));
+    check(!never_comes(&comm, kept_tag(PLACE, 4), NOF_COMM_KEPT_STARTS + 4));
+    check(!never_comes(&comm, kept_tag(PLACE + 1, 4), 4));
+    check(never_comes(&comm, kept_tag(99, 1), 1) && !never_comes(&comm, kept_tag(100, 1), 1));
+}
+
+/* What is remembered is bounded, and the last count. */
+static void many(void)
+{
+    const uint32_t ctx = comm.ctx;
+    for (uint32_t i = 1; i <= NOF_LEFT_COMMS; i++) {
+        comm.ctx = ctx + 64 * i;
+        comm.coll_seq = 0;
+        for (uint32_t k = 0; k <= NOF_LEFT_PLACES / 16; k++)
+            (void)nof_kept_make(&comm.kept);
+        gone();
+    }
+    check(never_comes(&comm, 0, 0) && never_comes(&comm, kept_tag(0, 1), 1));
+    comm.ctx -= 64;
+    check(never_comes(&comm, 0, 0) && never_comes(&comm, kept_tag(0, 1), 1));
+    comm.ctx = ctx + 64;
+    check(never_comes(&comm, 0, 0) && !never_comes(&comm, kept_tag(0, 1), 1));
+    comm.ctx = ctx;
+    check(!never_comes(&comm, 3, 0));
+    for (uint32_t i = 1; i <= NOF_LEFT_COMMS; i++)
+        gone();
+}
+
+static void in_finalize(void)
+{
+    const uint32_t started = 2 * NOF_COMM_COLL_TAGS;
+    comm_lives = true;
+    comm.freed = false;
+    comm.ctx = 6400;
     world.coll_started = comm.coll_started = comm.coll_seq = world.coll_seq = 3;
+    check(nof_kept_make(&comm.kept) == 0 && nof_kept_make(&world.kept) == 0);
+    check(!never_comes(&comm, 3, 0) && !never_comes(&comm, kept_tag(0, 1), 1));
+    nof_left_all();
     check(!never_comes(&comm, 2, 0) && never_comes(&comm, 3, 0));
     check(!never_comes(&comm, started + 2, 0) && never_comes(&comm, started + 3, 0));
     check(!never_comes(&world, started + 2, 0) && never_comes(&world, started + 3, 0));
     check(!never_comes(&world, 2, 0) && !never_comes(&world, 3, 0));
+    check(never_comes(&comm, kept_tag(0, 1), 1) && never_comes(&world, kept_tag(0, 1), 1));
+    nof_kept_begins(&world.kept, 0, 1);
+    check(!never_comes(&world, kept_tag(0, 1), 1) && never_comes(&world, kept_tag(0, 2), 2));
+    nof_left_comm(nof_comm_coll_ctx(&world)); /* as of a communicator that failed before it had a context */
+    check(world.kept.begun != NULL);
+    free(world.kept.begun);
+    free(comm.kept.begun);
 }
 
 int main(void)
 {
     asks();
-    places();
-    of_world();
+    freed();
+    many();
+    in_finalize();
     return 0;
 }

@@ -12,7 +12,7 @@
 #include "chan/shm/shm.h"
 #include "chan/thresholds.h"
 #include "chan/ways.h"
-#include "coll/agree.h"
+#include "coll/left.h"
 #include "coll/group/scatter_group.h"
 #include "coll/coll.h"
 #include "coll/program_cache.h"
@@ -93,7 +93,7 @@ static bool open_channel(const char *func)
     nof_chan_on_layout_gone(nof_program_cache_forget_layout);
     nof_comm_on_gone(nof_program_cache_forget_comm);
     nof_comm_on_gone(nof_coll_group_forget);
-    nof_comm_on_gone(nof_coll_agree_forget_places);
+    nof_comm_on_gone(nof_left_comm);
     nof_chan_on_failure(nof_sched_fail_run);
     nof_sched_open();
     return job.socket[0] != '\0';
@@ -146,8 +146,7 @@ static int close_library(void)
     nof_delta_scan_end();
     nof_delta_poll_end();
     nof_delta_end_all();
-    nof_coll_agree_leave();
-    nof_scatter_group_leave_all();
+    nof_left_all();
     if (nof_leaks_wanted() && nof_chan_dead_member(nof_comm_world()) == MPI_UNDEFINED)
         nof_leaks_report();
     if (nof_chan_dead_member(nof_comm_world()) == MPI_UNDEFINED &&

@@ -82,7 +82,6 @@ int PMPIX_Scatterv_close_group(MPIX_Coll *coll)
         rc = check(*coll, &group);
     if (rc == MPI_SUCCESS) {
         nof_handle_remove(&nof_lib.colls, nof_lib_bits(*coll));
-        nof_scatter_group_leave(group);
         nof_scatter_group_release(group);
         *coll = MPIX_COLL_NULL;
     }

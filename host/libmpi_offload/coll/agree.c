@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/agree.h"
 
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "coll/coll_abort.h"
+#include "coll/left.h"
 #include "coll/steps/step.h"
 #include "nof/status.h"
 
@@ -17,12 +16,6 @@ static struct ended {
     bool by_nic, by_memory; /* how messages went, to one rank or another */
 } ended[REMEMBERED];
 static uint32_t ended_count;
-
-static bool leaving; /* in MPI_Finalize */
-static struct place { /* of persistent collectives */
-    uint32_t ctx, kept_at, last;
-} * places;
-static size_t place_count, place_room;
 
 static void agree(struct nof_sched *s, enum nof_coll_call call, int root, uint64_t bytes, unsigned op)
 {
@@ -117,82 +110,6 @@ static bool left_unread(const struct nof_chan_failure *question)
            nof_matcher_find(&nof_chan_claims.nic, question->ctx, question->rank, question->tag) != NULL;
 }
 
-void nof_coll_agree_leave(void)
-{
-    leaving = true;
-}
-
-void nof_coll_agree_leave_place(const struct nof_comm *comm, uint32_t kept_at, uint32_t last)
-{
-    uint32_t ctx = nof_comm_coll_ctx(comm);
-    size_t i = 0;
-    while (i < place_count && (places[i].ctx != ctx || places[i].kept_at != kept_at))
-        i++;
-    if (i == place_room) {
-        size_t room = place_room == 0 ? 16 : 2 * place_room;
-        struct place *more = realloc(places, room * sizeof(*more));
-        if (more == NULL)
-            return; /* who waits for it is named by `nof status`, as else */
-        places = more;
-        place_room = room;
-    }
-    places[i] = (struct place){ctx, kept_at, last};
-    place_count += i == place_count;
-}
-
-void nof_coll_agree_forget_places(uint32_t coll_ctx)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < place_count; i++)
-        if (places[i].ctx != coll_ctx)
-            places[left++] = places[i];
-    place_count = left;
-    if (left == 0) {
-        free(places);
-        places = NULL;
-        place_room = 0;
-    }
-}
-
-struct search {
-    const struct nof_chan_failure *question;
-    bool found;
-};
-
-/* Is it a run of this communicator that this rank has not begun? */
-static void look_at(void *object, void *search)
-{
-    const struct nof_comm *comm = object;
-    struct search *s = search;
-    uint32_t tag = (uint32_t)s->question->tag;
-    bool started = nof_comm_coll_is_started(s->question->tag);
-    uint32_t begun = started ? comm->coll_started : comm->coll_seq;
-    if (nof_comm_coll_ctx(comm) != s->question->ctx || (!started && tag >= NOF_COMM_COLL_TAGS))
-        return;
-    tag = started ? tag - 2 * NOF_COMM_COLL_TAGS : tag;
-    s->found = s->found || (int32_t)(s->question->number * NOF_COMM_COLL_TAGS + tag - begun) >= 0;
-}
-
-/* This rank has left before it. */
-static bool never_comes(const struct nof_chan_failure *question)
-{
-    struct search search = {.question = question};
-    if (!leaving)
-        return false;
-    if ((uint32_t)question->tag < NOF_COMM_KEPT_TAG) {
-        nof_handle_each(&nof_lib.comms, look_at, &search);
-        if (nof_comm_coll_is_started(question->tag)) /* blocking ones MPI_Finalize itself begins there */
-            look_at(nof_comm_world(), &search);
-        return search.found;
-    }
-    uint32_t kept_at = ((uint32_t)question->tag - NOF_COMM_KEPT_TAG) / NOF_COMM_KEPT_STARTS;
-    for (size_t i = 0; i < place_count; i++)
-        if (places[i].ctx == question->ctx && places[i].kept_at == kept_at &&
-            (int32_t)(question->number - places[i].last) > 0)
-            return true;
-    return false;
-}
-
 void nof_coll_agree_answer(const struct nof_chan_failure *question)
 {
     for (uint32_t i = 0; i < REMEMBERED && i < ended_count; i++) {
@@ -212,7 +129,7 @@ void nof_coll_agree_answer(const struct nof_chan_failure *question)
             nof_chan_say_no_more(question, ended[i].by_nic, ended[i].by_memory);
         return;
     }
-    if (never_comes(question)) {
+    if (nof_left_before(question)) {
         struct nof_chan_failure failure = *question;
         failure.status = NOF_ENOENT;
         failure.rank = nof_lib.world_rank;

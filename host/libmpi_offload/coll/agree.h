@@ -56,11 +56,4 @@ void nof_coll_agree_ended(const struct nof_sched *s);
  * that no message will come any more, and what of its own nobody has received is an error. */
 void nof_coll_agree_answer(const struct nof_chan_failure *question);
 
-/* This rank is in MPI_Finalize, and begins nothing any more: who asks about what it has not begun is told so, and fails. */
-void nof_coll_agree_leave(void);
-/* Likewise of a place among the communicator's persistent collectives, also before: runs behind number `last`. Remembered until
- * nobody holds the communicator, or another says the same place. */
-void nof_coll_agree_leave_place(const struct nof_comm *comm, uint32_t kept_at, uint32_t last);
-void nof_coll_agree_forget_places(uint32_t coll_ctx);
-
 #endif

@@ -39,9 +39,9 @@ void nof_sched_keep(struct nof_sched *s)
 {
     struct nof_comm *local = s->comm->local;
     s->kept = true;
-    s->kept_at = s->comm->coll_kept++ % NOF_COMM_KEPT_MAX;
+    s->kept_at = nof_kept_make(&s->comm->kept);
     if (local != NULL)
-        s->local_kept_at = local->coll_kept++ % NOF_COMM_KEPT_MAX;
+        s->local_kept_at = nof_kept_make(&local->kept);
 }
 
 static int kept_tag(uint32_t kept_at, uint32_t number)
@@ -62,6 +62,9 @@ static void take_tag(struct nof_sched *s)
         s->number++;
         s->tag = kept_tag(s->kept_at, s->number);
         s->local_tag = kept_tag(s->local_kept_at, s->number);
+        nof_kept_begins(&s->comm->kept, s->kept_at, s->number);
+        if (s->comm->local != NULL)
+            nof_kept_begins(&s->comm->local->kept, s->local_kept_at, s->number);
         return;
     }
     s->number = (s->request == NULL ? s->comm->coll_seq : s->comm->coll_started) / NOF_COMM_COLL_TAGS;

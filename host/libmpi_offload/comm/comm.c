@@ -16,6 +16,8 @@ static uint32_t *drawn;
 static size_t drawn_count, drawn_capacity;
 static uint32_t counter;
 
+static struct nof_comm *live;
+
 #define USE_BITS 2u /* enum nof_comm_use */
 
 static uint32_t rank_bits(void)
@@ -180,6 +182,10 @@ static struct nof_comm *make(struct nof_group *group, uint32_t ctx, struct nof_c
     comm->session = parent->session;
     nof_errhandler_hold(comm->errhandler);
     set_ctx(comm, ctx);
+    comm->next = live;
+    if (live != NULL)
+        live->prev = comm;
+    live = comm;
     return comm;
 }
 
@@ -238,6 +244,26 @@ void nof_comm_hold(struct nof_comm *comm)
     comm->refs++;
 }
 
+struct nof_comm *nof_comm_of_coll_ctx(uint32_t coll_ctx)
+{
+    if (nof_comm_coll_ctx(&nof_comm_of_world) == coll_ctx)
+        return nof_comm_world();
+    for (struct nof_comm *comm = live; comm != NULL; comm = comm->next)
+        if (nof_comm_coll_ctx(comm) == coll_ctx)
+            return comm;
+    return NULL;
+}
+
+static void leave_live(struct nof_comm *comm)
+{
+    if (comm->prev != NULL)
+        comm->prev->next = comm->next;
+    else
+        live = comm->next;
+    if (comm->next != NULL)
+        comm->next->prev = comm->prev;
+}
+
 void nof_comm_on_gone(void (*heard)(uint32_t coll_ctx))
 {
     int i = 0;
@@ -254,6 +280,7 @@ void nof_comm_release(struct nof_comm *comm)
     for (int i = 0; i < HEARING; i++)
         if (on_gone[i] != NULL)
             on_gone[i](nof_comm_coll_ctx(comm));
+    leave_live(comm);
     forget(comm->ctx);
     nof_errhandler_release(comm->errhandler);
     nof_group_release(comm->group);
@@ -263,6 +290,7 @@ void nof_comm_release(struct nof_comm *comm)
         nof_comm_release(comm->local);
     nof_topo_release(comm->topo);
     free(comm->nics);
+    free(comm->kept.begun);
     free(comm);
 }
 
@@ -270,5 +298,8 @@ void nof_comm_drop(struct nof_comm *comm)
 {
     nof_handle_remove(&nof_lib.comms, nof_lib_bits(comm->handle));
     comm->handle = MPI_COMM_NULL;
+    comm->freed = true;
+    if (comm->local != NULL)
+        comm->local->freed = true;
     nof_comm_release(comm);
 }

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "comm/group.h"
+#include "comm/kept_starts.h"
 #include "base/lib.h"
 #include "nof/bar.h"
 
@@ -58,6 +59,8 @@ struct nof_comm {
     struct nof_topo *topo; /* NULL: none */
     struct nof_nics *nics; /* coll/nics/nics.h, malloc'ed in one piece; NULL: nobody has asked */
     bool predefined;
+    bool freed; /* the program can name it no more */
+    struct nof_comm *next, *prev; /* all that there are, but the predefined */
     MPI_Comm handle;
     struct nof_errhandler *errhandler;
     struct nof_attr *attrs;
@@ -67,7 +70,7 @@ struct nof_comm {
     int delta_way; /* likewise, enum nof_delta_way */
     uint32_t coll_seq; /* blocking collectives so far: their tag */
     uint32_t coll_started; /* non-blocking ones */
-    uint32_t coll_kept; /* persistent collectives made so far */
+    struct nof_kept kept; /* persistent ones */
     char name[MPI_MAX_OBJECT_NAME];
 };
 
@@ -76,7 +79,6 @@ struct nof_comm {
  * start that failed has left unreceived is not taken for that of the next. */
 #define NOF_COMM_COLL_TAGS (1u << 24)
 #define NOF_COMM_KEPT_TAG (1u << 30)
-#define NOF_COMM_KEPT_MAX (1u << 20)
 #define NOF_COMM_KEPT_STARTS (1u << 10)
 
 /* The collective with this tag has a request: its ranks may compute meanwhile. */
@@ -163,7 +165,10 @@ int nof_comm_new_inter(const struct nof_comm_sides *sides, struct nof_comm *pare
 /* For one that was made with context 0 because its ids were not known yet. */
 void nof_comm_set_ctx(struct nof_comm *comm, uint32_t ctx, uint32_t local_ctx, bool by_nic);
 
-/* Nobody holds one any more: its context for collectives. Three may hear of it. */
+/* The one with this context for collectives: also one without a handle, as the local side of an inter-communicator. NULL: none. */
+struct nof_comm *nof_comm_of_coll_ctx(uint32_t coll_ctx);
+
+/* Nobody holds one any more, which is still there: its context for collectives. Three may hear of it. */
 void nof_comm_on_gone(void (*heard)(uint32_t coll_ctx));
 
 void nof_comm_hold(struct nof_comm *comm);

@@ -204,7 +204,9 @@ int nof_chan_nic_failure_code(int status, int world_rank)
                          "type and length, as %s found",
                          nof_chan_nic_peer_name(world_rank));
     if (status == NOF_ENOENT)
-        return nof_error(MPI_ERR_OTHER, "%s is in MPI_Finalize, and does not call this collective",
+        return nof_error(MPI_ERR_OTHER,
+                         "%s is in MPI_Finalize, or has freed this communicator, and does not call this "
+                         "collective any more",
                          nof_chan_nic_peer_name(world_rank));
     return nof_error(MPI_ERR_OTHER, "the collective failed at %s: %s", nof_chan_nic_peer_name(world_rank),
                      status == NOF_EFAULT   ? "its buffer is not (wholly) accessible memory"

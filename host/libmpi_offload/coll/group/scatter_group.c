@@ -271,8 +271,11 @@ int nof_scatter_group_open(struct nof_comm *comm, const struct nof_scatter_args 
         else if (compiled)
             rc = compare(h, rc);
     }
-    if (rc == MPI_SUCCESS && compiled)
-        h->kept_at = comm->coll_kept++ % NOF_COMM_KEPT_MAX;
+    if (rc == MPI_SUCCESS && compiled) {
+        h->kept_at = nof_kept_make(&comm->kept);
+        if (!takes_part(h, comm->rank))
+            nof_kept_begins(&comm->kept, h->kept_at, NOF_KEPT_UNKNOWN);
+    }
     if (rc == MPI_SUCCESS && nof_chan_to_all->groups != NULL)
         rc = form(h, epoch);
     if (rc != MPI_SUCCESS) {
@@ -419,25 +422,6 @@ int nof_scatter_group_move(struct nof_scatter_group *h, struct nof_sched *s, con
     if (takes_part(h, s->rank))
         build(h, s, root ? &send : NULL, &recv);
     return MPI_SUCCESS;
-}
-
-void nof_scatter_group_leave(const struct nof_scatter_group *h)
-{
-    if (h->compiled && takes_part(h, h->comm->rank))
-        nof_coll_agree_leave_place(h->comm, h->kept_at, h->moved);
-}
-
-static void leave_one(void *object, void *unused)
-{
-    const struct nof_scatter_group *h = object;
-    (void)unused;
-    if (h->kind == NOF_COMPILED_SCATTERV)
-        nof_scatter_group_leave(h);
-}
-
-void nof_scatter_group_leave_all(void)
-{
-    nof_handle_each(&nof_lib.colls, leave_one, NULL);
 }
 
 static void close_one(void *object, void *count)

@@ -57,11 +57,7 @@ void nof_scatter_group_release(struct nof_scatter_group *h);
 int nof_scatter_group_move(struct nof_scatter_group *h, struct nof_sched *s, const void *sendbuf,
                            void *recvbuf);
 
-/* Its handle is gone: this rank moves it no more, which who asks is told from MPI_Finalize on. */
-void nof_scatter_group_leave(const struct nof_scatter_group *h);
-/* MPI_Finalize: this rank moves none any more. Before it waits for others, one of which may yet. */
-void nof_scatter_group_leave_all(void);
-/* At its end: those that are open are closed, and stderr is told. */
+/* MPI_Finalize: those that are open are closed, and stderr is told. */
 void nof_scatter_group_close_all(void);
 
 #endif

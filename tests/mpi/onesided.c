@@ -37,6 +37,34 @@ static void fence(void)
     free(big);
 }
 
+/* Whoever has no neighbour names MPI_PROC_NULL, and may have no buffer for it. */
+static void to_nobody(void)
+{
+    MPI_Win win;
+    MPI_Request req[4];
+    int memory[4] = {0};
+    OK(MPI_Win_create(memory, sizeof(memory), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    OK(MPI_Win_lock_all(0, win));
+    OK(MPI_Put(NULL, 3, MPI_INT, MPI_PROC_NULL, 0, 3, MPI_INT, win));
+    OK(MPI_Get(NULL, 3, MPI_INT, MPI_PROC_NULL, 0, 3, MPI_INT, win));
+    OK(MPI_Accumulate(NULL, 3, MPI_INT, MPI_PROC_NULL, 0, 3, MPI_INT, MPI_SUM, win));
+    OK(MPI_Get_accumulate(NULL, 3, MPI_INT, NULL, 3, MPI_INT, MPI_PROC_NULL, 0, 3, MPI_INT, MPI_SUM, win));
+    OK(MPI_Fetch_and_op(NULL, NULL, MPI_INT, MPI_PROC_NULL, 0, MPI_SUM, win));
+    OK(MPI_Compare_and_swap(NULL, NULL, NULL, MPI_INT, MPI_PROC_NULL, 0, win));
+    OK(MPI_Rput(NULL, 3, MPI_INT, MPI_PROC_NULL, 0, 3, MPI_INT, win, &req[0]));
+    OK(MPI_Rget(NULL, 3, MPI_INT, MPI_PROC_NULL, 0, 3, MPI_INT, win, &req[1]));
+    OK(MPI_Raccumulate(NULL, 3, MPI_INT, MPI_PROC_NULL, 0, 3, MPI_INT, MPI_SUM, win, &req[2]));
+    OK(MPI_Rget_accumulate(NULL, 3, MPI_INT, NULL, 3, MPI_INT, MPI_PROC_NULL, 0, 3, MPI_INT, MPI_SUM, win,
+                           &req[3]));
+    OK(MPI_Waitall(4, req, MPI_STATUSES_IGNORE));
+    CHECK(MPI_Put(NULL, 3, MPI_INT, next_rank, 0, 3, MPI_INT, win) != MPI_SUCCESS);
+    CHECK(MPI_Put(NULL, -1, MPI_INT, MPI_PROC_NULL, 0, 3, MPI_INT, win) != MPI_SUCCESS);
+    CHECK(MPI_Put(NULL, 3, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0, 3, MPI_INT, win) != MPI_SUCCESS);
+    OK(MPI_Win_unlock_all(win));
+    OK(MPI_Win_free(&win));
+}
+
 /* A column of a matrix goes into every third int, and comes back. */
 static void holes(void)
 {
@@ -380,6 +408,7 @@ int main(int argc, char **argv)
     next_rank = (t_rank + 1) % t_size;
     last_rank = (t_rank + t_size - 1) % t_size;
     fence();
+    to_nobody();
     holes();
     accumulates();
     post_start();

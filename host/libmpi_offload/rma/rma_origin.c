@@ -31,9 +31,12 @@ struct checked {
     unsigned op; /* as nof_op.kind */
 };
 
-static int check_buffer(const struct nof_rma_buffer *b, struct nof_type **type_out)
+/* Nothing is read or written where there is no target. */
+static int check_buffer(const struct nof_rma_operation *o, const struct nof_rma_buffer *b,
+                        struct nof_type **type_out)
 {
-    return nof_type_check_data(b->datatype, b->buf, b->count, type_out);
+    const void *buf = o->target == MPI_PROC_NULL ? b : b->buf;
+    return nof_type_check_data(b->datatype, buf, b->count, type_out);
 }
 
 static int check_op(struct checked *x)
@@ -60,7 +63,7 @@ static int check_cas(const struct checked *x)
 {
     enum nof_reduce_type basic = x->target->basic;
     bool logical = basic >= NOF_REDUCE_BOOL8 && basic <= NOF_REDUCE_LOGICAL128;
-    if (x->o->compare == NULL)
+    if (x->o->compare == NULL && x->o->target != MPI_PROC_NULL)
         return nof_error(MPI_ERR_BUFFER, "the value to compare with is NULL");
     if (basic != NOF_REDUCE_BYTE && !logical && !nof_reduce_defined(NOF_REDUCE_BXOR, basic))
         return nof_error(MPI_ERR_TYPE, "%s cannot be compared and swapped", x->target->name);
@@ -105,9 +108,9 @@ static int check(const struct nof_win *win, const struct nof_rma_operation *o, b
     int rc = MPI_SUCCESS;
     bool sends = o->kind != NOF_RMA_GET && !(o->kind == NOF_RMA_GET_ACC && o->op == MPI_NO_OP);
     if (sends)
-        rc = check_buffer(&o->origin, &x->origin);
+        rc = check_buffer(o, &o->origin, &x->origin);
     if (rc == MPI_SUCCESS && (o->kind == NOF_RMA_GET || o->kind == NOF_RMA_GET_ACC || o->kind == NOF_RMA_CAS))
-        rc = check_buffer(o->kind == NOF_RMA_GET ? &o->origin : &o->result, &x->result);
+        rc = check_buffer(o, o->kind == NOF_RMA_GET ? &o->origin : &o->result, &x->result);
     if (rc == MPI_SUCCESS)
         rc = nof_type_check(o->target_datatype, true, &x->target);
     if (rc == MPI_SUCCESS)

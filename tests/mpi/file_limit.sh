@@ -28,3 +28,9 @@ if (ulimit -f 1200 && "$nof" run --hosts 1 -n 2 "$program") > "$work/said" 2>&1 
     echo "a rank that cannot have its endpoint should be told of ulimit -f"
     exit 1
 fi
+(ulimit -f 0 && "$nof" run --hosts 1 -n 2 "$program" 2>&1; echo "exit code $?") | cat > "$work/said"
+if ! grep -q '(raise ulimit -f)' "$work/said" || grep -q 'exit code \(0\|153\)$' "$work/said"; then
+    cat "$work/said"
+    echo "where no file may have any bytes it should be said, too"
+    exit 1
+fi

@@ -110,6 +110,15 @@ static int run_size(int rank, int bytes, double seconds)
     return bad;
 }
 
+/* -1: it is no number of bytes that a message can have. "64k" is none, and would else be 64. */
+static int bytes_of(const char *word)
+{
+    char *end;
+    long bytes = strtol(word, &end, 10);
+
+    return end == word || *end != '\0' || bytes < 0 || bytes > INT32_MAX ? -1 : (int)bytes;
+}
+
 int main(int argc, char **argv)
 {
     int rank, size, bad = 0;
@@ -123,8 +132,15 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return 2;
     }
-    for (int i = 2; i < argc; i++)
-        bad |= run_size(rank, atoi(argv[i]), atof(argv[1]));
+    for (int i = 2; i < argc; i++) {
+        if (bytes_of(argv[i]) < 0) {
+            if (rank == 0)
+                fprintf(stderr, "mpi_stream: %s: must be a number of bytes, 0 to %d\n", argv[i], INT32_MAX);
+            bad = 2;
+            break;
+        }
+        bad |= run_size(rank, bytes_of(argv[i]), atof(argv[1]));
+    }
     MPI_Finalize();
     return bad;
 }

@@ -8,7 +8,7 @@
  *   dsm_allocate() -> dsm_write(), dsm_barrier(), dsm_verify(), again and again -> dsm_free()
  *
  * Each rank knows what it sends and nothing else, so lengths are told first. dsm_dynamic: by a message from each to each, and
- * then all pages at once, point to point; dsm_level1: by MPI_Alltoall, and then compiled communication. */
+ * then all pages at once, point to point; dsm_level1: by compiled communication, which tells them. */
 #ifndef NOF_BENCH_PROGRAMS_DSM_H
 #define NOF_BENCH_PROGRAMS_DSM_H
 
@@ -169,9 +169,8 @@ static void dsm_dynamic(struct dsm *d)
 static void dsm_level1(struct dsm *d)
 {
     MPIX_Coll coll;
-    MPI_Alltoall(d->to, 1, MPI_INT, d->from, 1, MPI_INT, MPI_COMM_WORLD);
-    dsm_lay_out(d, d->from, d->from_at);
-    MPIX_Alltoallv_control1(d->to, d->to_at, MPI_BYTE, d->from, d->from_at, MPI_BYTE, MPI_COMM_WORLD, &coll);
+    MPIX_Alltoallv_control1_told(d->to, d->to_at, MPI_BYTE, d->from, d->from_at, MPI_BYTE, MPI_COMM_WORLD,
+                                 &coll);
     MPIX_Alltoallv_data_trans2(d->out, d->in, coll);
     MPIX_Coll_free(&coll);
 }

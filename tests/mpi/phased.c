@@ -124,6 +124,49 @@ static void lives_on(void)
     free(places);
 }
 
+/* What comes is told, and lies without gaps. */
+static void told(unsigned seed)
+{
+    MPIX_Coll coll = MPIX_COLL_NULL;
+    int *counts = malloc((size_t)t_size * sizeof(*counts)), at = 0;
+    CHECK(counts != NULL);
+    draw(seed);
+    memcpy(counts, recvcounts, (size_t)t_size * sizeof(*counts));
+    memset(recvcounts, 0xff, (size_t)t_size * sizeof(*recvcounts));
+    memset(rdispls, 0xff, (size_t)t_size * sizeof(*rdispls));
+    OK(MPI_Alltoallv_control1_told(sendcounts, sdispls, MPI_INT, recvcounts, rdispls, MPI_INT, MPI_COMM_WORLD,
+                                   &coll));
+    for (int i = 0; i < t_size; i++) {
+        CHECK(recvcounts[i] == counts[i] && rdispls[i] == at);
+        at += counts[i];
+    }
+    compare(coll);
+    OK(MPIX_Coll_free(&coll));
+    int last = t_rank == t_size - 1;
+    MPI_Datatype other = last ? MPI_DOUBLE : MPI_INT;
+    FAILS(MPIX_Alltoallv_control1_told(sendcounts, sdispls, other, recvcounts, rdispls, other, MPI_COMM_WORLD,
+                                       &coll),
+          MPI_ERR_ARG);
+    FAILS(MPIX_Alltoallv_control1_told(sendcounts, sdispls, MPI_INT, recvcounts, rdispls, other,
+                                       MPI_COMM_WORLD, &coll),
+          last ? MPI_ERR_TYPE : MPI_ERR_ARG);
+    FAILS(MPIX_Alltoallv_control1_told(sendcounts, sdispls, MPI_INT, last ? NULL : recvcounts, rdispls,
+                                       MPI_INT, MPI_COMM_WORLD, &coll),
+          MPI_ERR_ARG);
+    int rc = last ? MPIX_Alltoallv_control1(sendcounts, sdispls, MPI_INT, counts, rdispls, MPI_INT,
+                                            MPI_COMM_WORLD, &coll)
+                  : MPIX_Alltoallv_control1_told(sendcounts, sdispls, MPI_INT, recvcounts, rdispls, MPI_INT,
+                                                 MPI_COMM_WORLD, &coll);
+    FAILS(rc, MPI_ERR_ARG);
+    for (int i = 0; i < t_size; i++)
+        sendcounts[i] = i == 0 ? INT32_MAX : 1;
+    FAILS(MPIX_Alltoallv_control1_told(sendcounts, sdispls, MPI_BYTE, recvcounts, rdispls, MPI_BYTE,
+                                       MPI_COMM_WORLD, &coll),
+          MPI_ERR_COUNT);
+    CHECK(coll == MPIX_COLL_NULL);
+    free(counts);
+}
+
 /* The first rank sends one element more to all than they expect, and expects one more than they send. */
 static void lengths_differ(void)
 {
@@ -209,8 +252,10 @@ int main(int argc, char **argv)
     rdispls = recvcounts + n;
     first = rdispls + n;
     pairs = first + n;
-    for (unsigned seed = 1; seed <= 5; seed++)
+    for (unsigned seed = 1; seed <= 5; seed++) {
         levels(seed);
+        told(seed);
+    }
     lives_on();
     lengths_differ();
     refused();

@@ -20,8 +20,8 @@ nm -D --defined-only "$library" | sed 's/@.*//' | sort >"$work/nm"
 awk '{print $3, $2}' "$work/nm" | sort >"$work/exported"
 sed -n 's/^[A-Za-z_]* \(P\{0,1\}MPI_[A-Za-z0-9_]*\)(.*);$/\1/p' "$folder/include/mpi.h" |
     sed 's/^MPI_.*/& W/; s/^PMPI_.*/& T/' >"$work/wanted"
-for name in Alltoallv_control1 Alltoallv_control2 Alltoallv_data_trans1 Alltoallv_data_trans2 Alltoallv_load Coll_c2f \
-    Coll_f2c Coll_free Delta_recv Delta_recv_wait Delta_send_begin Delta_send_data Delta_send_end Delta_send_end_count \
+for name in Alltoallv_control1 Alltoallv_control1_told Alltoallv_control2 Alltoallv_data_trans1 Alltoallv_data_trans2 Alltoallv_load \
+    Coll_c2f Coll_f2c Coll_free Delta_recv Delta_recv_wait Delta_send_begin Delta_send_data Delta_send_end Delta_send_end_count \
     Delta_wait Delta_wait_data Nic_counters Pre_receive Recv_staged Release Scatterv_close_group Scatterv_data_movement \
     Scatterv_dynamic Scatterv_open_group; do
     printf 'MPIX_%s W\nPMPIX_%s T\n' "$name" "$name"

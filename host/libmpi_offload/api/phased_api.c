@@ -23,21 +23,47 @@ static int check(MPIX_Coll coll, struct nof_phased **phased_out)
     return rc;
 }
 
+static int level1(const struct nof_phased_args *args, MPI_Comm comm, MPIX_Coll *coll_out, const char *func)
+{
+    struct nof_comm *c = NULL;
+    struct nof_phased *phased = NULL;
+    int rc = nof_compiled_begin(comm, coll_out, &c);
+    if (rc == MPI_SUCCESS)
+        rc = nof_phased_from_counts(c, args, &phased);
+    if (rc == MPI_SUCCESS)
+        rc = publish(phased, coll_out);
+    return nof_lib_leave(c, rc, func);
+}
+
 EXPORT(Alltoallv_control1)
 int PMPIX_Alltoallv_control1(const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
                              const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
                              MPI_Comm comm, MPIX_Coll *coll_out)
 {
     nof_lib_enter(__func__);
-    struct nof_comm *c = NULL;
-    struct nof_phased *phased = NULL;
-    const struct nof_phased_args args = {sendcounts, sdispls, sendtype, recvcounts, rdispls, recvtype};
-    int rc = nof_compiled_begin(comm, coll_out, &c);
-    if (rc == MPI_SUCCESS)
-        rc = nof_phased_from_counts(c, &args, &phased);
-    if (rc == MPI_SUCCESS)
-        rc = publish(phased, coll_out);
-    return nof_lib_leave(c, rc, __func__);
+    const struct nof_phased_args args = {.counts_to = sendcounts,
+                                         .displs_to = sdispls,
+                                         .type_to = sendtype,
+                                         .counts_from = recvcounts,
+                                         .displs_from = rdispls,
+                                         .type_from = recvtype};
+    return level1(&args, comm, coll_out, __func__);
+}
+
+EXPORT(Alltoallv_control1_told)
+int PMPIX_Alltoallv_control1_told(const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                                  int recvcounts_out[], int rdispls_out[], MPI_Datatype recvtype,
+                                  MPI_Comm comm, MPIX_Coll *coll_out)
+{
+    nof_lib_enter(__func__);
+    int nowhere = 0;
+    const struct nof_phased_args args = {.counts_to = sendcounts,
+                                         .displs_to = sdispls,
+                                         .type_to = sendtype,
+                                         .type_from = recvtype,
+                                         .found_counts = recvcounts_out == NULL ? &nowhere : recvcounts_out,
+                                         .found_displs = recvcounts_out == NULL ? NULL : rdispls_out};
+    return level1(&args, comm, coll_out, __func__);
 }
 
 EXPORT(Alltoallv_control2)
@@ -65,7 +91,12 @@ int PMPIX_Alltoallv_load(const struct MPIX_Phases *phases, const int sendcounts[
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
     struct nof_phased *phased = NULL;
-    const struct nof_phased_args args = {sendcounts, sdispls, sendtype, recvcounts, rdispls, recvtype};
+    const struct nof_phased_args args = {.counts_to = sendcounts,
+                                         .displs_to = sdispls,
+                                         .type_to = sendtype,
+                                         .counts_from = recvcounts,
+                                         .displs_from = rdispls,
+                                         .type_from = recvtype};
     int rc = nof_compiled_begin(comm, coll_out, &c);
     if (rc == MPI_SUCCESS)
         rc = nof_phased_load(c, phases, &args, &phased);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/coll_phased.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +75,8 @@ static int new_phased(struct nof_comm *comm, const struct nof_phased_args *args,
     int rc = nof_type_check(args->type_to, true, &to);
     if (rc == MPI_SUCCESS)
         rc = nof_type_check(args->type_from, true, &from);
-    if (rc == MPI_SUCCESS && (args->displs_to == NULL || args->displs_from == NULL))
+    const int *displs_from = args->found_counts == NULL ? args->displs_from : args->found_displs;
+    if (rc == MPI_SUCCESS && (args->displs_to == NULL || displs_from == NULL))
         rc = nof_error(MPI_ERR_ARG, "the displacements are NULL");
     if (rc != MPI_SUCCESS)
         return rc;
@@ -92,7 +94,8 @@ static int new_phased(struct nof_comm *comm, const struct nof_phased_args *args,
                              .counts = counts,
                              .unlike = -1};
     memcpy(counts + n, args->displs_to, n * sizeof(*counts));
-    memcpy(counts + 3 * n, args->displs_from, n * sizeof(*counts));
+    if (args->found_counts == NULL)
+        memcpy(counts + 3 * n, displs_from, n * sizeof(*counts));
     nof_comm_hold(comm);
     nof_type_hold(to);
     nof_type_hold(from);
@@ -125,13 +128,20 @@ static int check_counts(const struct nof_comm *comm, const int *counts)
 static int take_counts(struct nof_phased *p, const struct nof_phased_args *args)
 {
     size_t n = size_of(p->comm);
+    bool finds = args->found_counts != NULL;
     int rc = check_counts(p->comm, args->counts_to);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS && !finds)
         rc = check_counts(p->comm, args->counts_from);
+    if (rc == MPI_SUCCESS && finds && p->send_type->size != p->recv_type->size)
+        rc =
+            nof_error(MPI_ERR_TYPE,
+                      "elements of %zu bytes are sent and of %zu received: counts that are found are of both",
+                      (size_t)p->send_type->size, (size_t)p->recv_type->size);
     if (rc != MPI_SUCCESS)
         return rc;
     memcpy(p->counts, args->counts_to, n * sizeof(*p->counts));
-    memcpy(p->counts + 2 * n, args->counts_from, n * sizeof(*p->counts));
+    if (!finds)
+        memcpy(p->counts + 2 * n, args->counts_from, n * sizeof(*p->counts));
     return MPI_SUCCESS;
 }
 
@@ -253,6 +263,29 @@ static void compare_lengths(struct nof_phased *p, const struct pattern *w)
             p->unlike = (int)i;
 }
 
+/* Of all ranks, so that all refuse what one cannot be given. */
+static int find_counts(struct nof_phased *p, const struct pattern *w, const struct nof_phased_args *args)
+{
+    size_t n = size_of(p->comm), me = (size_t)p->comm->rank, size = p->recv_type->size;
+    for (size_t j = 0; j < n; j++) {
+        uint64_t at = 0;
+        for (size_t i = 0; i < n; i++) {
+            uint64_t count = size == 0 ? 0 : w->bytes[i * w->row + j] / size;
+            if (j == me && at <= INT_MAX) {
+                p->counts[2 * n + i] = (int)count;
+                p->counts[3 * n + i] = (int)at;
+            }
+            at += count;
+        }
+        if (at > INT_MAX)
+            return nof_error(MPI_ERR_COUNT, "rank %zu would receive %llu elements, which no int can say", j,
+                             (unsigned long long)at);
+    }
+    memcpy(args->found_counts, p->counts + 2 * n, n * sizeof(*p->counts));
+    memcpy(args->found_displs, p->counts + 3 * n, n * sizeof(*p->counts));
+    return MPI_SUCCESS;
+}
+
 /* Ends it, or has it. */
 static int finish(struct nof_phased *p, int rc, struct nof_phased **phased_out)
 {
@@ -277,13 +310,18 @@ int nof_phased_from_counts(struct nof_comm *comm, const struct nof_phased_args *
         rc = take_counts(p, args);
     if (rc == MPI_SUCCESS)
         rc = find_algorithm(&algorithm);
+    bool finds = args->found_counts != NULL;
     struct said mine = {nof_launch_host_id(), (uint64_t)algorithm, rc == MPI_SUCCESS};
+    if (rc == MPI_SUCCESS && finds)
+        mine.hash += (1 + (uint64_t)p->recv_type->size) << 8;
     uint64_t *own = all + (size_t)comm->rank * row;
     memcpy(own, &mine, sizeof(mine));
     for (size_t i = 0; rc == MPI_SUCCESS && i < n; i++)
         own[sizeof(mine) / 8 + i] = (uint64_t)p->counts[i] * p->send_type->size;
     struct pattern w = {.comm = comm, .bytes = all + sizeof(mine) / 8, .row = row};
     rc = exchange(comm, rc, (char *)all, row * sizeof(*all));
+    if (rc == MPI_SUCCESS && finds)
+        rc = find_counts(p, &w, args);
     if (rc == MPI_SUCCESS)
         rc = number_nodes(&w, (char *)all, row * sizeof(*all));
     if (rc == MPI_SUCCESS)

@@ -19,6 +19,17 @@ EXTERNAL(alltoallv_control1,
     *coll = MPIX_Coll_c2f(handle);
 }
 
+EXTERNAL(alltoallv_control1_told,
+         (const MPI_Fint *sendcounts, const MPI_Fint *sdispls, MPI_Fint *sendtype, MPI_Fint *recvcounts,
+          MPI_Fint *rdispls, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *coll, MPI_Fint *ierror))
+{
+    MPIX_Coll handle = MPIX_COLL_NULL;
+    nof_f_ierror(ierror, MPIX_Alltoallv_control1_told(sendcounts, sdispls, MPI_Type_f2c(*sendtype),
+                                                      recvcounts, rdispls, MPI_Type_f2c(*recvtype),
+                                                      MPI_Comm_f2c(*comm), &handle));
+    *coll = MPIX_Coll_c2f(handle);
+}
+
 EXTERNAL(alltoallv_control2,
          (const MPI_Fint *matrix, const MPI_Fint *sdispls, MPI_Fint *sendtype, const MPI_Fint *rdispls,
           MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *coll, MPI_Fint *ierror))

@@ -43,7 +43,7 @@ int PMPIX_Pre_receive(int tag);
  * calls of their own, and transmitted as often as wanted. Source: CC-MPI (docs/SOURCES.md), section 4.2; its names, with
  * MPI_ for MPIX_, are there with NOF_CCMPI_NAMES defined before this header is included.
  *
- *   level 1: MPIX_Alltoallv_control1   gathers everybody's counts and deals them
+ *   level 1: MPIX_Alltoallv_control1   gathers everybody's counts and deals them; _control1_told tells what comes, too
  *   level 2: MPIX_Alltoallv_control2   is given the matrix of counts and deals it
  *   level 3: MPIX_Alltoallv_load       is given the phases, as `nof schedule --emit c` writes them
  *     -> MPIX_Alltoallv_data_trans2, phased; or _data_trans1, all at once, which is faster where messages are small
@@ -72,6 +72,11 @@ struct MPIX_Phases {
 int MPIX_Alltoallv_control1(const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
                             const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
                             MPIX_Coll *coll_out);
+/* For ranks that do not know what they will receive: it is written to recvcounts and rdispls, the blocks one behind another, before
+ * there need be a buffer for them. Both types have one size. More elements for a rank than an int can say: MPI_ERR_COUNT, at all. */
+int MPIX_Alltoallv_control1_told(const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                                 int recvcounts_out[], int rdispls_out[], MPI_Datatype recvtype,
+                                 MPI_Comm comm, MPIX_Coll *coll_out);
 /* matrix[i * size + j]: elements that rank i sends to rank j; both types have one size. */
 int MPIX_Alltoallv_control2(const int matrix[], const int sdispls[], MPI_Datatype sendtype,
                             const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPIX_Coll *coll_out);
@@ -87,6 +92,9 @@ MPIX_Coll MPIX_Coll_f2c(MPI_Fint coll);
 int PMPIX_Alltoallv_control1(const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
                              const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
                              MPI_Comm comm, MPIX_Coll *coll_out);
+int PMPIX_Alltoallv_control1_told(const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                                  int recvcounts_out[], int rdispls_out[], MPI_Datatype recvtype,
+                                  MPI_Comm comm, MPIX_Coll *coll_out);
 int PMPIX_Alltoallv_control2(const int matrix[], const int sdispls[], MPI_Datatype sendtype,
                              const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPIX_Coll *coll_out);
 int PMPIX_Alltoallv_load(const struct MPIX_Phases *phases, const int sendcounts[], const int sdispls[],
@@ -206,6 +214,7 @@ int MPI_Delta_recv_wait(void *buf, MPI_Status *status);
 
 #ifdef NOF_CCMPI_NAMES
 #define MPI_Alltoallv_control1 MPIX_Alltoallv_control1
+#define MPI_Alltoallv_control1_told MPIX_Alltoallv_control1_told
 #define MPI_Alltoallv_control2 MPIX_Alltoallv_control2
 #define MPI_Alltoallv_data_trans1 MPIX_Alltoallv_data_trans1
 #define MPI_Alltoallv_data_trans2 MPIX_Alltoallv_data_trans2

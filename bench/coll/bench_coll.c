@@ -30,6 +30,9 @@
 #define PROGRAM "bench/coll_mpi"
 #define SOURCE "programs/coll_mpi.c"
 #define FIGURE_BYTES 64u
+#define FAILURES_MOST \
+    3u /* of another MPI's jobs, each of which may take RUN_S: then it is measured no more */
+#define FAILED "its program failed or took too long"
 #define CLOSE 0.05 /* as good as the best, if its runs are not further apart themselves */
 #define KI 1024u
 #define MI (1024u * 1024u)
@@ -73,6 +76,7 @@ struct bench {
                         [SIZES_MAX]; /* at the place of the collective's first algorithm */
     struct nof_peer peer[BESIDES];
     const char *why[BESIDES]; /* another MPI is not measured; NULL: it is */
+    unsigned failures[BESIDES];
     int best[ALGORITHMS][SIZES_MAX]; /* at the place of the collective's first; an algorithm */
     char program[NOF_BENCH_PATH_BYTES], table[NOF_BENCH_PATH_BYTES];
 };
@@ -160,7 +164,8 @@ static bool measure_besides(struct bench *b, int first, unsigned size)
             continue;
         if (i == AUTO)
             return false;
-        b->why[i] = "its program failed or took too long";
+        if (++b->failures[i] == FAILURES_MOST)
+            b->why[i] = FAILED;
     }
     return true;
 }
@@ -277,11 +282,17 @@ static json_t *row_of(struct nof_bench_report *report, int first, const char *na
 static void append_besides(struct bench *b, struct nof_bench_report *report, json_t *rows, int first,
                            unsigned s)
 {
+    char figure[FIGURE_BYTES];
+
     for (int i = 0; i < (b->config.lab ? BESIDES : AUTO + 1); i++) {
         struct figure *f = &b->beside[i][first][s];
 
         if (i != AUTO)
             f->drops = NAN; /* its switch is not asked */
+        if (i != AUTO && f->n == 0 && b->why[i] == NULL) {
+            name_figure(figure, algorithms[first].collective, b->sizes[s], beside_names[i]);
+            nof_bench_skip(report, figure, FAILED);
+        }
         json_array_append_new(rows, row_of(report, first, beside_names[i], b->sizes[s], f, false));
     }
 }

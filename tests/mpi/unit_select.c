@@ -63,6 +63,10 @@ static void own_rows(void)
     check(of(8, 1 << 20, NOF_CAN(NOF_REDUCE_TREE)) == NOF_REDUCE_TREE);
     check(of(8, 1 << 20, NOF_CAN(NOF_REDUCE_TREE) | NOF_CAN(NOF_REDUCE_HALVING)) == NOF_REDUCE_HALVING);
     /* Halving is for powers of two: else whole vectors go to and fro before it. */
+    const uint64_t reduce = NOF_CAN(NOF_REDUCE_TREE) | NOF_CAN(NOF_REDUCE_HALVING);
+    check(of(16, 2048, reduce) == NOF_REDUCE_TREE && of(16, 2049, reduce) == NOF_REDUCE_HALVING);
+    check(of(3, 1 << 20, reduce) == NOF_REDUCE_TREE && of(5, 1 << 20, reduce) == NOF_REDUCE_HALVING);
+    check(of(12, 4096, reduce) == NOF_REDUCE_TREE && of(17, 4096, reduce) == NOF_REDUCE_HALVING);
     const uint64_t allreduce = NOF_CAN(NOF_ALLREDUCE_DOUBLING) | NOF_CAN(NOF_ALLREDUCE_HALVING) |
                                NOF_CAN(NOF_ALLREDUCE_RING) | NOF_CAN(NOF_ALLREDUCE_TREE);
     check(of(8, 8192, allreduce) == NOF_ALLREDUCE_HALVING && of(5, 8192, allreduce) == NOF_ALLREDUCE_RING);

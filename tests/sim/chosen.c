@@ -19,6 +19,7 @@ static const struct {
     const char *name;
     enum nof_sim_collective kind;
 } collectives[] = {{"allreduce", NOF_SIM_IALLREDUCE},
+                   {"reduce", NOF_SIM_IREDUCE},
                    {"reduce_scatter", NOF_SIM_IREDUCE_SCATTER},
                    {"bcast", NOF_SIM_IBCAST}};
 

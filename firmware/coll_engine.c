@@ -61,7 +61,8 @@ static bool name_taken(const struct nof_colls *all, uint32_t ep, uint32_t name)
 static bool transfer_valid(const struct nof_program_step *s, uint32_t ranks)
 {
     bool layout = (s->flags & NOF_STEP_F_LAYOUT) != 0, sends = s->opcode == NOF_STEP_SEND;
-    int flags = NOF_STEP_F_EXACT | NOF_STEP_F_LAYOUT | (sends ? NOF_STEP_F_IN_TURN : 0);
+    int flags =
+        NOF_STEP_F_EXACT | NOF_STEP_F_LAYOUT | (sends ? NOF_STEP_F_IN_TURN | NOF_STEP_F_ANNOUNCED : 0);
     return (s->flags & ~flags) == 0 && s->base < NOF_PROGRAM_BASES && s->peer >= 0 &&
            (uint32_t)s->peer < ranks && s->len <= INT64_MAX && s->elem < (sends ? NOF_ELEM_COUNT : 1) &&
            (layout || (s->layout | s->layout_generation) == 0);

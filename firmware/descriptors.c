@@ -79,11 +79,12 @@ static void take_send(struct nof_nic *nic, struct nof_endpoint *ep, const struct
     unsigned used = desc->flags & where;
     uint32_t layout;
     bool delta = (desc->flags & NOF_DESC_F_DELTA) != 0, parks = false;
-    int ok = flags_within(desc, where | NOF_DESC_F_SYNC | NOF_DESC_F_GRANTED | NOF_DESC_F_DELTA) &&
+    int ok = flags_within(desc, where | NOF_DESC_F_SYNC | NOF_DESC_F_ANNOUNCED | NOF_DESC_F_GRANTED |
+                                    NOF_DESC_F_DELTA) &&
              (used & (used - 1)) == 0 && desc->elem < NOF_ELEM_COUNT && is_rank(ep, desc->peer) &&
              desc->tag >= 0 && buffer_of(nic, ep, desc, &layout);
     if (ok && used == NOF_DESC_F_INLINE)
-        ok = desc->len <= NOF_INLINE_BYTES && !(desc->flags & NOF_DESC_F_GRANTED);
+        ok = desc->len <= NOF_INLINE_BYTES && !(desc->flags & (NOF_DESC_F_GRANTED | NOF_DESC_F_ANNOUNCED));
     if (ok && used == NOF_DESC_F_BOUNCE)
         ok = desc->addr <= ep->bounce_bytes && desc->len <= ep->bounce_bytes - desc->addr;
     if (ok && delta)

@@ -419,21 +419,21 @@ static void begin_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_
 {
     struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, step);
     struct nof_drive *d = drive_of(nic, p);
-    uint32_t layout;
+    uint32_t layout, flags = s->flags & NOF_STEP_F_ANNOUNCED ? NOF_DESC_F_ANNOUNCED : 0;
     if (!layout_of(nic, ep, s, &layout)) {
         refuse(nic, ep, p, step, NOF_ENOENT);
         return;
     }
-    bool nothing = d->other_length && (s->flags & NOF_STEP_F_EXACT);
+    flags |= layout != NOF_NIL ? NOF_DESC_F_LAYOUT : 0;
     struct nof_desc desc = {.opcode = NOF_DESC_SEND,
-                            .flags = (uint8_t)(NOF_SEND_F_STEP | (layout != NOF_NIL ? NOF_DESC_F_LAYOUT : 0)),
+                            .flags = (uint8_t)(NOF_SEND_F_STEP | flags),
                             .elem = s->elem,
                             .agreed = d->agreed,
                             .ctx = d->run.ctx,
                             .cookie = cookie_of(nof_coll_index(&nic->colls, p), step),
                             .peer = s->peer,
                             .tag = d->run.tag,
-                            .len = nothing ? 0 : s->len,
+                            .len = d->other_length && (s->flags & NOF_STEP_F_EXACT) ? 0 : s->len,
                             .addr = d->base[s->base] + s->offset};
     nof_in_turn_begun(nic, p, step, desc.len);
     d->sends++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow/clearance.h"
 
-#define SMALL_BYTES 4096u
+#define SMALL_BYTES 2048u
 #define WINDOW_LEAST 16384u
 #define ALONE_LEAST 131072u
 #define BUDGET_MOST (1ull << 28)

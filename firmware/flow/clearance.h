@@ -9,7 +9,7 @@
  *
  * Budget. The larger of grant_bytes and what the link carries in grant_us; grant_bytes 0: no budget. Nobody waits who is
  * alone: while all that is under way or waits comes from one other NIC, its own congestion control is enough, and a stream
- * runs a window ahead that it does not feel. Messages of at most 4 KiB and what loops back inside the NIC do not count.
+ * runs a window ahead that it does not feel. Messages of at most 2 KiB and what loops back inside the NIC do not count.
  * With B the budget, a receive runs ahead by max(16 KiB, B / 2), alone by max(128 KiB, 4 B), and asks for more
  * when half of the former is left; what was cleared and has not come is never more than B and one such window, but for
  * what has lapsed.

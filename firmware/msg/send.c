@@ -375,6 +375,8 @@ static bool eager_now(const struct nof_nic *nic, const struct nof_peer *peer, co
      * eager_max_bytes is, and so never waits for its match and never has to be parked. */
     if ((s->flags & NOF_DESC_F_INLINE) && !sync)
         return true;
+    if (s->len > 0 && (s->flags & NOF_DESC_F_ANNOUNCED))
+        return false;
     return s->len <= nic->features[NOF_F_EAGER_MAX] && !(s->flags & NOF_DESC_F_DELTA) &&
            blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used && !(sync && must_park(nic, s));
 }

@@ -68,6 +68,7 @@ enum nof_desc_flags {
     NOF_DESC_F_LAYOUT = 1 << 2, /* addr is the base of layout `layout`, `layout_generation` */
     NOF_DESC_F_SYNC = 1 << 3, /* SEND: completes only once the receive is matched */
     NOF_DESC_F_WAIT = 1 << 4, /* PROBE, MPROBE */
+    NOF_DESC_F_ANNOUNCED = 1 << 4, /* SEND, not INLINE: its receiver clears it, however short it is */
     NOF_DESC_F_GRANTED = 1 << 5, /* SEND: second submission after PARKED+GRANT; handle = grant */
     NOF_DESC_F_GONE = 1 << 6, /* REVOKED: nothing had matched the message, and nothing will */
     NOF_DESC_F_DELTA =

@@ -65,6 +65,7 @@ enum nof_step_flag {
     NOF_STEP_F_IN_TURN = 1 << 2, /* SEND: after[0] is the SEND whose turn is before its own */
     NOF_STEP_F_AWAITS = 1 << 3, /* HOST: it is a message with `peer` */
     NOF_STEP_F_SENDS = 1 << 4, /* with AWAITS: the peer receives it */
+    NOF_STEP_F_ANNOUNCED = 1 << 5, /* SEND: its receiver clears it, however short it is */
 };
 
 struct nof_program_step {

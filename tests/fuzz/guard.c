@@ -505,7 +505,8 @@ static bool waits(struct guard *g, unsigned rank, const struct nof_comp *c)
 {
     unsigned count;
     const struct guard_op *op = find(g, rank, c->opcode, c->cookie, &count);
-    return op != NULL && (op->desc.opcode == NOF_DESC_RECV || (op->desc.flags & NOF_DESC_F_WAIT));
+    return op != NULL && op->desc.opcode != NOF_DESC_SEND &&
+           (op->desc.opcode == NOF_DESC_RECV || (op->desc.flags & NOF_DESC_F_WAIT));
 }
 
 /* Called while the completion is given: nothing of what it ends may follow. */

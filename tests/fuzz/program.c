@@ -163,6 +163,8 @@ static void set_message(const struct written *to, struct nof_program_step *s, co
     if (s->opcode == NOF_STEP_SEND)
         s->elem = rec[STEP_WORK] % NOF_ELEM_COUNT;
     s->flags = rec[STEP_FLAGS] & NOF_STEP_F_EXACT;
+    if (s->opcode == NOF_STEP_SEND)
+        s->flags |= rec[STEP_FLAGS] & NOF_STEP_F_ANNOUNCED;
     if (s->opcode == NOF_STEP_SEND && s->after[0] < to->n && to->step[s->after[0]].opcode == NOF_STEP_SEND)
         s->flags |= rec[STEP_FLAGS] & NOF_STEP_F_IN_TURN;
     if (rec[STEP_FLAGS] < 224)

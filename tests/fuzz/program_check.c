@@ -86,7 +86,7 @@ static uint64_t element_bytes(uint64_t type)
 
 static const char *check_message(const struct said *s, uint32_t ranks)
 {
-    if (s->flags & ~(s->opcode == NOF_STEP_SEND ? 7ull : 3ull))
+    if (s->flags & ~(s->opcode == NOF_STEP_SEND ? 39ull : 3ull))
         return "unknown flags";
     if (s->peer >= ranks) /* negative ones are larger */
         return "a peer that is no job rank";

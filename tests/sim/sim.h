@@ -105,6 +105,9 @@ void nof_sim_run_overlap(const struct nof_sim_overlap_config *config, struct nof
     X(ALLGATHER_UNICAST, "allgather:unicast", "_data_trans1") \
     X(ALLGATHER_PHASED, "allgather:phased", "_data_trans2") \
     X(ALLGATHER_MULTICAST, "allgather:multicast", "MPI_Bcast from each, with multicast on") \
+    X(GATHER, "gather", "MPI_Gather to rank 0") \
+    X(GATHER_TREE, "gather:tree", "the same, by the algorithm tree") \
+    X(GATHER_LINEAR, "gather:linear", "by linear") \
     X(DSM_LEVEL1, "dsm:level1", "a barrier of a shared memory (bench/programs/dsm.h)") \
     X(DSM_DYNAMIC, "dsm:dynamic", "the same, without a budget of the receivers")
 

@@ -211,12 +211,12 @@ static void others_wait_while_the_budget_is_used_up(void **state)
 
 static void small_ones_and_those_within_the_nic_do_not_count(void **state)
 {
-    struct nof_recv *a = rendezvous(0, 1, 100 * KB), *small = rendezvous(0, 2, 4 * KB),
+    struct nof_recv *a = rendezvous(0, 1, 100 * KB), *small = rendezvous(0, 2, 2 * KB),
                     *inside = rendezvous(0, 4, 300 * KB);
 
     (void)state;
     ask(a);
-    assert_int_equal(ask(small), 4 * KB);
+    assert_int_equal(ask(small), 2 * KB);
     assert_int_equal(ask(inside), 300 * KB);
     assert_int_equal(nic->clearance.out_bytes, 100 * KB);
     ends(a);

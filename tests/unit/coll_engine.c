@@ -163,6 +163,7 @@ static void steps_out_of_range_are_refused(void **state)
         {.opcode = NOF_STEP_HOST, .peer = 1},
         {.opcode = NOF_STEP_FENCE, .offset = 1},
         {.opcode = NOF_STEP_FENCE, .flags = NOF_STEP_F_EXACT},
+        {.opcode = NOF_STEP_RECV, .flags = NOF_STEP_F_ANNOUNCED},
     };
     (void)state;
     refuse_each(bad, sizeof bad / sizeof bad[0]);

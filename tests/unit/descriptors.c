@@ -49,6 +49,7 @@ static void bad_descriptors_are_refused(void **state)
     d = send, d.len = 1ull << 63, refused(w, d);
     d = send, d.flags = NOF_DESC_F_INLINE, d.len = 33, refused(w, d);
     d = send, d.flags = NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE, refused(w, d);
+    d = send, d.flags = NOF_DESC_F_INLINE | NOF_DESC_F_ANNOUNCED, refused(w, d);
     d = send, d.flags = NOF_DESC_F_BOUNCE, d.addr = 65530, refused(w, d);
     d = send, d.flags = NOF_DESC_F_BOUNCE, d.addr = UINT64_MAX, refused(w, d);
     d = send, d.flags = NOF_DESC_F_LAYOUT, refused(w, d);
@@ -60,7 +61,7 @@ static void bad_descriptors_are_refused(void **state)
     d = (struct nof_desc){.opcode = NOF_DESC_MRECV, .len = 1ull << 63}, refused(w, d);
     d = (struct nof_desc){.opcode = NOF_DESC_PEER, .peer = 5}, refused(w, d);
     d = (struct nof_desc){.opcode = NOF_DESC_LAYOUT, .addr = 65530, .len = 64}, refused(w, d);
-    assert_int_equal(world_rank(w, 0)->counters[NOF_C_DESC_INVALID], 20);
+    assert_int_equal(world_rank(w, 0)->counters[NOF_C_DESC_INVALID], 21);
     d = (struct nof_desc){.opcode = NOF_DESC_MRECV, .cookie = 98, .handle = 0x100000000ull};
     world_post(w, 0, &d);
     assert_int_equal(world_expect(w, 0, NOF_COMP_RECV, 98)->status, NOF_ENOENT);

@@ -130,6 +130,8 @@ static void what_does_not_fit_a_frame_or_must_be_asked_for_does_not(void **state
     assert_false(goes(&d));
     d.flags = NOF_DESC_F_LAYOUT;
     assert_false(goes(&d));
+    d.flags = NOF_DESC_F_ANNOUNCED;
+    assert_false(goes(&d));
     assert_int_equal(nof_nic_feature_set(nic, NOF_F_EAGER_MAX, 99), NOF_OK);
     d = a_send(100);
     assert_false(goes(&d));
@@ -295,6 +297,31 @@ static void what_comes_is_delivered_at_once_where_it_fits(void **state)
     assert_int_equal(world_nic(w, 1)->netmem.used, 0);
 }
 
+/* However short it is, but for an empty one, of which there is nothing to clear. */
+static void what_is_announced_is_cleared_by_its_receiver(void **state)
+{
+    static const uint64_t lengths[] = {0, 100, 3000};
+
+    (void)state;
+    for (uint64_t i = 0; i < 3; i++) {
+        struct nof_desc d = a_send(lengths[i]);
+        d.flags = NOF_DESC_F_ANNOUNCED;
+        d.cookie = i;
+        memset(world_rank(w, 0)->arena, 7, (size_t)lengths[i]);
+        world_recv(w, 1, 0, 3, world_rank(w, 1)->arena, 4000, i);
+        world_post(w, 0, &d);
+        world_run_for(w, 5 * MS);
+        const struct nof_comp *c = world_expect(w, 1, NOF_COMP_RECV, i);
+
+        assert_int_equal(c->len, lengths[i]);
+        if (c->len > 0)
+            assert_int_equal(world_payload(w, 1, c, world_rank(w, 1)->arena)[c->len - 1], 7);
+        assert_int_equal(world_expect(w, 0, NOF_COMP_SEND, i)->status, NOF_OK);
+    }
+    assert_int_equal(nic->counters[NOF_C_EAGER_TX], 1);
+    assert_int_equal(nic->counters[NOF_C_RENDEZVOUS_TX], 2);
+}
+
 #define EACH(test) cmocka_unit_test_setup_teardown(test, start, end)
 
 int main(void)
@@ -308,6 +335,7 @@ int main(void)
         EACH(plain_receives_at_the_front_are_posted),
         EACH(not_past_a_message_that_waits_nor_of_the_dead),
         EACH(what_comes_is_delivered_at_once_where_it_fits),
+        EACH(what_is_announced_is_cleared_by_its_receiver),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

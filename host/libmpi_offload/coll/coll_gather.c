@@ -5,6 +5,8 @@
 #include "coll/select.h"
 
 #define TOGETHER_MAX 128 /* transfers that the root has under way */
+#define MEET_MAX_BYTES (28u * 1024u) /* more of short blocks at a time is lost in short buffers of switches */
+#define ANNOUNCED_BYTES 2048u /* shorter ones would not be there later than their announcements */
 
 static int from_root(const struct nof_sched *s, int relative, int root)
 {
@@ -65,11 +67,20 @@ void nof_coll_build_gather(struct nof_sched *s, const struct nof_data *send, con
         nof_coll_build_gatherv(s, send, recv, root);
 }
 
+/* Would this block and as many others like it as there are ranks be too much for the way to the root? */
+static bool would_meet(const struct nof_sched *s, const struct nof_data *block)
+{
+    size_t bytes = nof_data_bytes(block);
+    return bytes > ANNOUNCED_BYTES && bytes > MEET_MAX_BYTES / (size_t)s->size;
+}
+
 void nof_coll_build_gatherv(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv,
                             int root)
 {
     if (s->rank != root) {
+        nof_sched_announce(s, would_meet(s, send));
         nof_coll_send(s, send, root);
+        nof_sched_announce(s, false);
         return;
     }
     for (int i = 0; i < s->size; i++) {

@@ -130,6 +130,8 @@ static enum nof_compiled add_transfer(struct writer *w, size_t at)
     step->len = place.bytes;
     step->elem = sends ? nof_type_elem(from->type) : 0;
     step->flags = from->exact ? NOF_STEP_F_EXACT : 0;
+    if (from->announced)
+        step->flags |= NOF_STEP_F_ANNOUNCED;
     if (sends)
         take_turn(w, step);
     if (place.streamed) {

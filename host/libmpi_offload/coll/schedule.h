@@ -59,6 +59,7 @@ struct nof_sched {
     bool local; /* steps that are added go to comm->local */
     const int *among; /* ranks of the communicator that peers are; NULL: all */
     bool exact;
+    bool announced;
     uint8_t agreed; /* coll/agree.h */
     int tag; /* of the run */
     int local_tag;
@@ -143,6 +144,13 @@ void nof_sched_turn(struct nof_sched *s);
 static inline void nof_sched_exact(struct nof_sched *s, bool exact)
 {
     s->exact = exact;
+}
+
+/* From here on what is sent is announced, and its receiver clears it, however short it is: for messages that many send to one at a
+ * time. It is for the switches' sake alone. */
+static inline void nof_sched_announce(struct nof_sched *s, bool announced)
+{
+    s->announced = announced;
 }
 
 /* Of an inter-communicator: a fence, then rank, size and peers are those of the local group, or of the

@@ -33,6 +33,7 @@ struct way {
     void (*once)(struct exchange *x);
     void (*end)(struct exchange *x); /* or NULL */
     bool gathers; /* what a rank sends lies in its buffer once */
+    bool to_root; /* and comes to rank 0 alone */
 };
 
 static void dsm_fail(const char *what)
@@ -73,6 +74,11 @@ static void alltoallv(struct exchange *x)
 static void allgather(struct exchange *x)
 {
     check(MPI_Allgather(x->out, x->bytes, MPI_BYTE, x->in, x->bytes, MPI_BYTE, MPI_COMM_WORLD));
+}
+
+static void gather(struct exchange *x)
+{
+    check(MPI_Gather(x->out, x->bytes, MPI_BYTE, x->in, x->bytes, MPI_BYTE, 0, MPI_COMM_WORLD));
 }
 
 static void broadcasts(struct exchange *x)
@@ -186,24 +192,27 @@ static void dsm_by_messages(struct exchange *x)
 }
 
 static const struct way ways[NOF_SIM_TIMED_COUNT] = {
-    [NOF_SIM_TIMED_ALLTOALL] = {NULL, alltoall, NULL, false},
-    [NOF_SIM_TIMED_ALLTOALL_PAIRWISE] = {NULL, alltoall, NULL, false},
-    [NOF_SIM_TIMED_ALLTOALL_BARRIER] = {NULL, alltoall, NULL, false},
-    [NOF_SIM_TIMED_ALLTOALL_UNSCHEDULED] = {NULL, alltoall, NULL, false},
-    [NOF_SIM_TIMED_ALLTOALL_IN_PLACE] = {NULL, in_place, NULL, false},
-    [NOF_SIM_TIMED_ALLTOALL_IN_PLACE_AT_ONCE] = {NULL, in_place, NULL, false},
-    [NOF_SIM_TIMED_ALLTOALLV] = {NULL, alltoallv, NULL, false},
-    [NOF_SIM_TIMED_LEVEL1] = {NULL, level1, NULL, false},
-    [NOF_SIM_TIMED_LEVEL2] = {NULL, level2, NULL, false},
-    [NOF_SIM_TIMED_LEVEL3] = {load, phased, free_coll, false},
-    [NOF_SIM_TIMED_AT_ONCE] = {load, at_once, free_coll, false},
-    [NOF_SIM_TIMED_PERSISTENT] = {init, start, free_request, false},
-    [NOF_SIM_TIMED_ALLGATHER] = {NULL, allgather, NULL, true},
-    [NOF_SIM_TIMED_ALLGATHER_UNICAST] = {control2, at_once, free_coll, true},
-    [NOF_SIM_TIMED_ALLGATHER_PHASED] = {control2, phased, free_coll, true},
-    [NOF_SIM_TIMED_ALLGATHER_MULTICAST] = {open_group, broadcasts, NULL, true},
-    [NOF_SIM_TIMED_DSM_LEVEL1] = {NULL, dsm_by_level1, NULL, false},
-    [NOF_SIM_TIMED_DSM_DYNAMIC] = {NULL, dsm_by_messages, NULL, false},
+    [NOF_SIM_TIMED_ALLTOALL] = {NULL, alltoall, NULL, false, false},
+    [NOF_SIM_TIMED_ALLTOALL_PAIRWISE] = {NULL, alltoall, NULL, false, false},
+    [NOF_SIM_TIMED_ALLTOALL_BARRIER] = {NULL, alltoall, NULL, false, false},
+    [NOF_SIM_TIMED_ALLTOALL_UNSCHEDULED] = {NULL, alltoall, NULL, false, false},
+    [NOF_SIM_TIMED_ALLTOALL_IN_PLACE] = {NULL, in_place, NULL, false, false},
+    [NOF_SIM_TIMED_ALLTOALL_IN_PLACE_AT_ONCE] = {NULL, in_place, NULL, false, false},
+    [NOF_SIM_TIMED_ALLTOALLV] = {NULL, alltoallv, NULL, false, false},
+    [NOF_SIM_TIMED_LEVEL1] = {NULL, level1, NULL, false, false},
+    [NOF_SIM_TIMED_LEVEL2] = {NULL, level2, NULL, false, false},
+    [NOF_SIM_TIMED_LEVEL3] = {load, phased, free_coll, false, false},
+    [NOF_SIM_TIMED_AT_ONCE] = {load, at_once, free_coll, false, false},
+    [NOF_SIM_TIMED_PERSISTENT] = {init, start, free_request, false, false},
+    [NOF_SIM_TIMED_ALLGATHER] = {NULL, allgather, NULL, true, false},
+    [NOF_SIM_TIMED_ALLGATHER_UNICAST] = {control2, at_once, free_coll, true, false},
+    [NOF_SIM_TIMED_ALLGATHER_PHASED] = {control2, phased, free_coll, true, false},
+    [NOF_SIM_TIMED_ALLGATHER_MULTICAST] = {open_group, broadcasts, NULL, true, false},
+    [NOF_SIM_TIMED_GATHER] = {NULL, gather, NULL, true, true},
+    [NOF_SIM_TIMED_GATHER_TREE] = {NULL, gather, NULL, true, true},
+    [NOF_SIM_TIMED_GATHER_LINEAR] = {NULL, gather, NULL, true, true},
+    [NOF_SIM_TIMED_DSM_LEVEL1] = {NULL, dsm_by_level1, NULL, false, false},
+    [NOF_SIM_TIMED_DSM_DYNAMIC] = {NULL, dsm_by_messages, NULL, false, false},
 };
 
 static void allocate(struct exchange *x, bool gathers)
@@ -223,11 +232,13 @@ static void allocate(struct exchange *x, bool gathers)
     }
 }
 
-static void verify(const struct exchange *x, bool gathers)
+static void verify(const struct exchange *x, const struct way *way)
 {
+    if (way->to_root && nof_image->rank != 0)
+        return;
     for (int i = 0; i < x->n; i++)
         for (int k = 0; k < x->bytes; k++)
-            if (x->in[x->from_at[i] + k] != (char)byte_of(i, gathers ? 0 : nof_image->rank, k)) {
+            if (x->in[x->from_at[i] + k] != (char)byte_of(i, way->gathers ? 0 : nof_image->rank, k)) {
                 nof_run_fail("byte %d of rank %d is wrong", k, i);
                 return;
             }
@@ -248,7 +259,7 @@ static double once(struct exchange *x, const struct way *way, bool dsm, struct n
     if (dsm)
         dsm_verify(&x->dsm, x->iteration, DSM_PAGE_WORDS);
     else
-        verify(x, way->gathers);
+        verify(x, way);
     x->iteration++;
     return ns;
 }

@@ -34,6 +34,8 @@ static const struct {
     [NOF_SIM_TIMED_ALLTOALL_UNSCHEDULED] = {"alltoall 1 any unscheduled\n", true, NOF_F_GRANT_BYTES, 0},
     [NOF_SIM_TIMED_ALLTOALL_IN_PLACE_AT_ONCE] = {"alltoall 1 any unscheduled\n", false, 0, 0},
     [NOF_SIM_TIMED_ALLGATHER_MULTICAST] = {NULL, true, NOF_F_MULTICAST, 1},
+    [NOF_SIM_TIMED_GATHER_TREE] = {"gather 1 any tree\n", false, 0, 0},
+    [NOF_SIM_TIMED_GATHER_LINEAR] = {"gather 1 any linear\n", false, 0, 0},
     [NOF_SIM_TIMED_DSM_DYNAMIC] = {NULL, true, NOF_F_GRANT_BYTES, 0},
 };
 

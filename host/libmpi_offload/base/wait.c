@@ -28,6 +28,7 @@
 #define YIELD_LOSS_MOST_NS 10000000u
 #define YIELD_REST 32 /* times what was lost: then it is tried again, for 3 % of the time at most */
 
+__thread bool nof_wait_in_operation;
 static int spin_credit = CREDIT_MOST;
 static unsigned sleeps_at_once;
 static int near_credit = CREDIT_ENOUGH;
@@ -385,6 +386,16 @@ void nof_wait_told(struct nof_wait *wait)
     wait->told = false;
 }
 
+static void refuse_in_operation(const struct nof_wait *wait)
+{
+    if (nof_wait_in_operation)
+        nof_lib_die(1,
+                    "%s waits within an operation of MPI_Op_create, which must call nothing that "
+                    "communicates and must "
+                    "return: its collective cannot go on",
+                    wait->call + (wait->call[0] == 'P'));
+}
+
 bool nof_wait_step(struct nof_wait *wait)
 {
     uint32_t seen = bell->count();
@@ -414,6 +425,7 @@ bool nof_wait_step(struct nof_wait *wait)
     lose(wait);
     wait->spinning = false;
     wait->near = false; /* what comes now is late */
+    refuse_in_operation(wait);
     bool told = tell(wait, now_ns);
     nof_publish(now_ns);
     sleep_until_event(seen);

@@ -49,6 +49,10 @@ struct nof_wait {
         .call = nof_lib_call \
     }
 
+/* This thread is in an operation of the program's, or has left one by longjmp. Who would sleep there waits for a collective that
+ * waits for the operation: the job ends, with a sentence. */
+extern __thread bool nof_wait_in_operation __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 /* True: something happened. */
 bool nof_wait_step(struct nof_wait *wait);
 

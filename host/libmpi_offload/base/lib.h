@@ -87,8 +87,13 @@ void nof_lib_share_cpus(bool seated, bool crowded);
 /* Only the lock: for calls that are legal at any time. */
 void nof_lib_lock(void);
 void nof_lib_unlock(void);
-/* In a call: from here on other threads may take the lock, whatever level the program has asked for. */
+/* In a call: from here on other threads may take the lock, whatever level the program has asked for; until unshare(), which leaves the
+ * rest of its call without it, and does nothing where share() did nothing, or while one of those threads is in. */
 void nof_lib_share(void);
+void nof_lib_unshare(void);
+/* Such a thread, outside of calls: true: until drop_out() calls and polls take the lock, so it may make some. */
+bool nof_lib_join_in(void);
+void nof_lib_drop_out(void);
 
 /* Print "rank on host: ..." and end the process and, where a launcher listens, the job. */
 _Noreturn void nof_lib_die(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

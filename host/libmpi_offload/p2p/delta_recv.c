@@ -223,13 +223,39 @@ static void await_former(uintptr_t low, uintptr_t high)
         nof_wait_step(&wait);
 }
 
+/* A receive from any source that two matchers know has a slot of memory's, and what the NIC brings for it comes as a whole. It returns
+ * when it is matched, no earlier: so the message is awaited, and then received from whom it is, early by either way. Not where another
+ * thread of the program could receive it in between. */
+static int name_source(const struct nof_pt2pt_args *args, struct nof_request *req, struct nof_comm **comm_out)
+{
+    struct nof_request *probe = NULL;
+    if (req->peer != MPI_ANY_SOURCE || nof_chan_for(req) != &nof_chan_by_both ||
+        nof_lib.thread_level == MPI_THREAD_MULTIPLE)
+        return MPI_SUCCESS;
+    int rc = nof_pt2pt_probe_new(args->peer, args->tag, args->comm, comm_out, &probe);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    probe->probe_wait = true;
+    nof_chan_for(probe)->probe(probe);
+    rc = nof_request_wait(probe);
+    req->peer = probe->status_source;
+    req->tag = probe->status_tag;
+    nof_request_free(probe);
+    return rc;
+}
+
 int nof_delta_recv(const struct nof_pt2pt_args *args, struct nof_comm **comm_out, MPI_Status *status)
 {
     struct nof_request *req = NULL;
     void *shadow = NULL;
     int rc = nof_pt2pt_recv_new(args, comm_out, &req);
-    if (rc != MPI_SUCCESS)
+    if (rc == MPI_SUCCESS)
+        rc = name_source(args, req, comm_out);
+    if (rc != MPI_SUCCESS) {
+        if (req != NULL)
+            nof_request_free(req);
         return rc;
+    }
     uintptr_t low = (uintptr_t)nof_lib_at(req->buf, req->type->tree->lb);
     req->bytes = req->type->size * req->count;
     if (nof_delta_trigger() != NOF_DELTA_EXPLICIT) {
@@ -297,6 +323,8 @@ int nof_delta_recv_wait(const void *buf, MPI_Status *status, struct nof_comm **c
         nof_comm_hold(e->comm);
     }
     forget(e);
+    if (nof_delta_in_any() == NULL)
+        nof_lib_unshare();
     return rc;
 }
 

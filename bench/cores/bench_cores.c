@@ -26,6 +26,7 @@
 #include "lib/option.h"
 #include "lib/report.h"
 #include "nof/core.h"
+#include "nof_private/buf_cursor.h"
 #include "nof_private/fence.h"
 #include "port/fabric/fabric.h"
 
@@ -83,23 +84,10 @@ static uint64_t clock_ns(clockid_t id)
 static int copy(const struct nof_segment *remote, unsigned nremote, const struct nof_buf *local,
                 unsigned nlocal, bool write)
 {
-    unsigned l = 0;
-    size_t at = 0;
+    struct nof_buf_cursor c = nof_buf_begin(local, nlocal);
 
     for (unsigned i = 0; i < nremote; i++)
-        for (uint64_t done = 0, n; done < remote[i].len_bytes && l < nlocal; done += n) {
-            uint8_t *user = (uint8_t *)(uintptr_t)(remote[i].addr + done),
-                    *ours = (uint8_t *)local[l].base + at;
-
-            n = remote[i].len_bytes - done;
-            n = n < local[l].len_bytes - at ? n : local[l].len_bytes - at;
-            memcpy(write ? user : ours, write ? ours : user, n);
-            at += n;
-            if (at == local[l].len_bytes) {
-                l++;
-                at = 0;
-            }
-        }
+        nof_buf_move(&c, (uint8_t *)(uintptr_t)remote[i].addr, remote[i].len_bytes, write);
     return NOF_DMA_DONE;
 }
 

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "nof/core.h"
+#include "nof_private/buf_cursor.h"
 #include "cores_wire.h"
 
 #define RANKS 8u /* the first half on the first NIC */
@@ -92,30 +93,10 @@ static uint8_t byte_of(unsigned src, unsigned dst, unsigned k, uint32_t at)
 static int dma(const struct nof_segment *remote, unsigned nremote, const struct nof_buf *local,
                unsigned nlocal, bool write)
 {
-    unsigned l = 0;
-    size_t at = 0;
+    struct nof_buf_cursor c = nof_buf_begin(local, nlocal);
 
-    for (unsigned i = 0; i < nremote; i++) {
-        union {
-            uint64_t addr;
-            uint8_t *mem;
-        } user = {.addr = remote[i].addr};
-        uint64_t left = remote[i].len_bytes;
-
-        while (left > 0 && l < nlocal) {
-            size_t n = local[l].len_bytes - at < left ? local[l].len_bytes - at : (size_t)left;
-            uint8_t *ours = (uint8_t *)local[l].base + at;
-
-            memcpy(write ? user.mem : ours, write ? ours : user.mem, n);
-            user.mem += n;
-            left -= n;
-            at += n;
-            if (at == local[l].len_bytes) {
-                l++;
-                at = 0;
-            }
-        }
-    }
+    for (unsigned i = 0; i < nremote; i++)
+        nof_buf_move(&c, (uint8_t *)(uintptr_t)remote[i].addr, remote[i].len_bytes, write);
     return NOF_DMA_DONE;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/crc32c.h"
+#include "nof_private/buf_cursor.h"
 #include "transport/wire.h"
 #include "world.h"
 
@@ -290,8 +291,7 @@ static struct nof_buffer *buffer_at(const struct transfer *t, const struct nof_s
 
 static int transfer_run(const struct transfer *t)
 {
-    unsigned l = 0;
-    size_t l_at = 0;
+    struct nof_buf_cursor c = nof_buf_begin(t->local, t->nlocal);
     for (unsigned i = 0; i < t->nremote; i++) {
         const struct nof_segment *s = &t->remote[i];
         struct nof_buffer *b = buffer_at(t, s);
@@ -302,19 +302,7 @@ static int transfer_run(const struct transfer *t)
         bool fault = b->fault_at < (uint64_t)(user - b->mem) + left;
         if (fault) /* short: what lies before the bad byte is copied */
             left = b->fault_at > (uint64_t)(user - b->mem) ? b->fault_at - (uint64_t)(user - b->mem) : 0;
-        while (left > 0) {
-            size_t room = t->local[l].len_bytes - l_at;
-            size_t n = room < left ? room : left;
-            uint8_t *ours = (uint8_t *)t->local[l].base + l_at;
-            memcpy(t->write ? user : ours, t->write ? ours : user, n);
-            user += n;
-            left -= n;
-            l_at += n;
-            if (l_at == t->local[l].len_bytes) {
-                l++;
-                l_at = 0;
-            }
-        }
+        nof_buf_move(&c, user, left, t->write);
         if (fault)
             return NOF_EFAULT;
     }

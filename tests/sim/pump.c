@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nof_private/buf_cursor.h"
 #include "world.h"
 
 #define COOKIE_SEND (1ull << 32)
@@ -164,28 +165,15 @@ static int host_dma(void *host, bool write, const struct nof_segment *remote, un
                     const struct nof_buf *local, unsigned nlocal, uint64_t token)
 {
     struct nof_pump *p = host;
-    unsigned l = 0;
-    size_t at = 0;
+    struct nof_buf_cursor c = nof_buf_begin(local, nlocal);
     (void)token;
     for (unsigned i = 0; i < nremote; i++) {
-        uint64_t left = remote[i].len_bytes;
-        uint8_t *user = memory_at(p, remote[i].addr, left, write);
+        uint8_t *user = memory_at(p, remote[i].addr, remote[i].len_bytes, write);
         if (user == NULL) {
             problem(p, "DMA %s memory that is not ours", write ? "writes" : "reads");
             return NOF_EFAULT;
         }
-        while (left > 0 && l < nlocal) {
-            size_t n = local[l].len_bytes - at < left ? local[l].len_bytes - at : (size_t)left;
-            uint8_t *ours = (uint8_t *)local[l].base + at;
-            memcpy(write ? user : ours, write ? ours : user, n);
-            user += n;
-            left -= n;
-            at += n;
-            if (at == local[l].len_bytes) {
-                l++;
-                at = 0;
-            }
-        }
+        nof_buf_move(&c, user, remote[i].len_bytes, write);
     }
     return NOF_DMA_DONE;
 }

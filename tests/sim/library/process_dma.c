@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nof/bar.h"
+#include "nof_private/buf_cursor.h"
 #include "transport/wire.h"
 #include "base/crc32c.h"
 
@@ -21,35 +22,17 @@ struct copy {
     struct nof_buf local[NOF_DMA_SEGMENTS_MAX];
 };
 
-static void move(const struct nof_dma *d, uint64_t addr, uint8_t *ours, size_t n, bool write)
+/* Memory of a rank, which is ours here, or of the arena. */
+static uint8_t *memory_at(const struct nof_dma *d, uint64_t addr)
 {
-    union {
-        uint64_t addr;
-        uint8_t *mem;
-    } user = {.addr = addr};
-    if (addr & NOF_BAR_ARENA)
-        user.mem = d->arena + (addr ^ NOF_BAR_ARENA);
-    memcpy(write ? user.mem : ours, write ? ours : user.mem, n);
+    return addr & NOF_BAR_ARENA ? d->arena + (addr ^ NOF_BAR_ARENA) : (uint8_t *)(uintptr_t)addr;
 }
 
 static void copy_run(const struct copy *t)
 {
-    unsigned l = 0;
-    size_t l_at = 0;
-    for (unsigned i = 0; i < t->nremote; i++) {
-        uint64_t addr = t->remote[i].addr, left = t->remote[i].len_bytes;
-        while (left > 0) {
-            size_t room = t->local[l].len_bytes - l_at, n = room < left ? room : (size_t)left;
-            move(t->dma, addr, (uint8_t *)t->local[l].base + l_at, n, t->write);
-            addr += n;
-            left -= n;
-            l_at += n;
-            if (l_at == t->local[l].len_bytes) {
-                l++;
-                l_at = 0;
-            }
-        }
-    }
+    struct nof_buf_cursor c = nof_buf_begin(t->local, t->nlocal);
+    for (unsigned i = 0; i < t->nremote; i++)
+        nof_buf_move(&c, memory_at(t->dma, t->remote[i].addr), t->remote[i].len_bytes, t->write);
     for (unsigned i = 0; i < t->nlocal && t->dma->sums && !t->write; i++)
         if (t->local[i].sum != NULL)
             nof_put32(t->local[i].sum, nof_crc32c(t->local[i].base, t->local[i].len_bytes));

@@ -7,11 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../check.h"
-#include "nof_private/coll_counts.h"
-#include "sim.h"
+#include "algorithms.h"
 
-#define BEHIND 1.15
 /* What the measurement itself needs. */
 #define COMMON "allreduce 3 8 doubling\n"
 
@@ -23,35 +20,16 @@ static const struct {
                    {"reduce_scatter", NOF_SIM_IREDUCE_SCATTER},
                    {"bcast", NOF_SIM_IBCAST}};
 
-static const struct {
-    const char *collective, *name;
-} algorithms[] = {
-#define X(id, collective, name, help) {collective, name},
-    NOF_ALGORITHMS(X)
-#undef X
-};
-
-static double measure(struct nof_sim_overlap_config config, const char *table)
-{
-    struct nof_sim_overlap result;
-    config.table = table;
-    nof_sim_run_overlap(&config, &result);
-    if (result.problem[0] != '\0')
-        fprintf(stderr, "%s: %s\n", result.collective, result.problem);
-    check(result.problem[0] == '\0');
-    return result.pure_us;
-}
-
 static void compare(const struct nof_sim_overlap_config *config, const char *name, bool judged)
 {
-    double best = 1e30, chosen = measure(*config, COMMON);
+    double best = 1e30, chosen = measure(*config, COMMON).pure_us;
     const char *fastest = "";
-    for (size_t i = 0; i < sizeof(algorithms) / sizeof(algorithms[0]); i++) {
+    for (size_t i = 0; i < ALGORITHMS; i++) {
         char table[128];
         if (strcmp(algorithms[i].collective, name) != 0)
             continue;
         (void)snprintf(table, sizeof(table), COMMON "%s 1 any %s\n", name, algorithms[i].name);
-        double us = measure(*config, table);
+        double us = measure(*config, table).pure_us;
         if (us < best) {
             best = us;
             fastest = algorithms[i].name;

@@ -7,11 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../check.h"
-#include "nof_private/coll_counts.h"
-#include "sim.h"
+#include "algorithms.h"
 
-#define BEHIND 1.15
 /* A flat ring whose neighbours mostly share a host sends as little, and is 4 % faster with 256 KiB; in turns it takes twice as long. */
 #define BESIDE_FLAT 1.05
 /* What the measurement itself needs. */
@@ -31,31 +28,9 @@ static const struct collective {
     {"barrier", NOF_SIM_IBARRIER, {8}, 0},
 };
 
-static const struct {
-    const char *collective, *name;
-} algorithms[] = {
-#define X(id, collective, name, help) {collective, name},
-    NOF_ALGORITHMS(X)
-#undef X
-};
-enum { ALGORITHMS = sizeof(algorithms) / sizeof(algorithms[0]) };
-
 static bool by_levels(const char *algorithm)
 {
     return strcmp(algorithm, "hierarchical") == 0 || strcmp(algorithm, "lanes") == 0;
-}
-
-/* link_bytes: that all NICs sent. */
-static double measure(struct nof_sim_overlap_config config, const char *table, uint64_t *link_bytes_out)
-{
-    struct nof_sim_overlap result;
-    config.table = table;
-    nof_sim_run_overlap(&config, &result);
-    if (result.problem[0] != '\0')
-        fprintf(stderr, "%s: %s\n", result.collective, result.problem);
-    check(result.problem[0] == '\0');
-    *link_bytes_out = result.link_bytes;
-    return result.pure_us;
 }
 
 /* Rows of flat algorithms, in the library's own order. */
@@ -66,10 +41,11 @@ static const char flat[] =
 
 static void compare(const struct nof_sim_overlap_config *config, const struct collective *c, bool judged)
 {
-    uint64_t flat_bytes, bytes, ignored;
-    double best_flat = 1e30, levels = 1e30, without = measure(*config, flat, &flat_bytes);
-    double chosen =
-        measure(*config, c->kind == NOF_SIM_IBARRIER ? "allreduce 3 8 doubling\n" : COMMON, &bytes);
+    struct nof_sim_overlap without = measure(*config, flat);
+    struct nof_sim_overlap chosen =
+        measure(*config, c->kind == NOF_SIM_IBARRIER ? "allreduce 3 8 doubling\n" : COMMON);
+    double best_flat = 1e30, levels = 1e30;
+    double of_bytes = (double)chosen.link_bytes / (double)without.link_bytes;
     for (int i = 0; i < ALGORITHMS; i++) {
         char table[256];
         bool hierarchical = by_levels(algorithms[i].name);
@@ -77,20 +53,20 @@ static void compare(const struct nof_sim_overlap_config *config, const struct co
             continue;
         (void)snprintf(table, sizeof(table), "%s %u any %s\n" COMMON, c->name,
                        hierarchical ? config->hosts + 1 : 1, algorithms[i].name);
-        double us = measure(*config, table, &ignored), *least = hierarchical ? &levels : &best_flat;
+        double us = measure(*config, table).pure_us, *least = hierarchical ? &levels : &best_flat;
         *least = us < *least ? us : *least;
     }
     printf(
         "%-14s %8u bytes, %-6s %-4s  chosen %8.1f  best by levels %8.1f  if flat %8.1f us, %.2f of its bytes",
         c->name, config->bytes, config->in_blocks ? "blocks" : "turns", config->by_nic ? "NIC" : "host",
-        chosen, levels, without, (double)bytes / (double)flat_bytes);
+        chosen.pure_us, levels, without.pure_us, of_bytes);
     if (!judged)
         printf("  best flat %8.1f", best_flat);
     (void)puts("");
-    check(!judged || chosen <= levels * BEHIND);
-    check(!judged || !config->in_blocks || chosen <= without * BESIDE_FLAT);
+    check(!judged || chosen.pure_us <= levels * BEHIND);
+    check(!judged || !config->in_blocks || chosen.pure_us <= without.pure_us * BESIDE_FLAT);
     check(!judged || !config->in_blocks || config->bytes < 16384 || c->of_bytes == 0 ||
-          (double)bytes <= c->of_bytes * (double)flat_bytes);
+          of_bytes <= c->of_bytes);
 }
 
 int main(int argc, char **argv)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "transport/pacer.h"
 #include "transport/wire.h"
 #include "lib/child.h"
 #include "lib/option.h"
@@ -78,12 +79,12 @@ static void put(struct nof_bench_report *report, json_t *object, const char *key
         nof_bench_skip(report, name, why);
 }
 
-/* Rate x payload / (payload + all headers from Ethernet on). */
+/* Rate x payload / (payload, all headers from Ethernet on, and what the wire carries beside a frame). */
 static double carryable_mbps(double rate_mbps)
 {
     double payload = MTU_BYTES - OUTER_IP_BYTES - NOF_WIRE_COMMON_BYTES - NOF_WIRE_DATA_BYTES;
 
-    return rate_mbps * payload / (MTU_BYTES + ETH_BYTES);
+    return rate_mbps * payload / (MTU_BYTES + ETH_BYTES + NOF_ETH_EXTRA_BYTES);
 }
 
 static void fill_sizes(int *bytes, unsigned n, int value)

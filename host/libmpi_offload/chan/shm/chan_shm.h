@@ -59,6 +59,7 @@ enum nof_shm_kind {
 #define NOF_SHM_F_APART 4u /* ASK: its bytes lie apart, or are not to be read: say READY */
 #define NOF_SHM_F_MANY \
     8u /* ASK: one of several, or very long: say READY if both sides wait for it, so that both copy */
+#define NOF_SHM_F_FIRST 16u /* ASK: as MANY, if others have followed it */
 
 struct nof_shm_cell {
     uint32_t index;

@@ -187,7 +187,7 @@ static uint8_t read_or_not(const struct nof_shm_peer *peer, const struct nof_req
         return NOF_SHM_F_APART;
     bool follows = way == NOF_CHANNELS_SHM && nof_shm.lent[nof_shm_slot_of(peer)] > 0;
     bool alone = is_alone(peer, req, op) && !follows;
-    return way != NOF_CHANNELS_SINGLE_COPY && nof_lib.seated && !alone ? NOF_SHM_F_MANY : 0;
+    return way == NOF_CHANNELS_SINGLE_COPY || !nof_lib.seated ? 0 : alone ? NOF_SHM_F_FIRST : NOF_SHM_F_MANY;
 }
 
 static void send_ask(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op, uint8_t flags)

@@ -78,12 +78,18 @@ static int split(struct nof_messages *m, size_t len)
 
 int nof_messages_read(struct nof_messages *m, const char *path, char *why, size_t why_bytes)
 {
-    struct stat info;
+    struct stat info = {0};
     size_t len;
 
     memset(m, 0, sizeof(*m));
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+    (void)stat(path, &info);
+    if (S_ISDIR(info.st_mode)) {
         snprintf(why, why_bytes, "%s is a folder: name a file of it, such as %s/rank0.msg", path, path);
+        return -1;
+    }
+    if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) { /* may have no end */
+        snprintf(why, why_bytes,
+                 "%s is a device: name a file of messages, as tests/vectors/messages has them", path);
         return -1;
     }
     folder_of(path, m->program, sizeof(m->program));

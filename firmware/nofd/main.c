@@ -126,15 +126,25 @@ static int block_signals(void)
 }
 
 #define FILES_LEAST 64u /* of EAL, the sockets, and a rank or two */
+#define ADDRESSES_LEAST \
+    ((rlim_t)128 << 20) /* of EAL and its threads: with 122 MiB it starts, and tells what it lacks */
 
-/* Returns whether the daemon can start with what it may have: DPDK ends a process that it cannot give a descriptor. */
+/* Returns whether the daemon can start with what it may have: DPDK ends a process that it cannot give a descriptor, or
+ * a thread's stack. */
 static bool raise_limits(void)
 {
+    struct rlimit addresses;
     struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
 
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur < ADDRESSES_LEAST) {
+        nofd_error(
+            "at most %llu KiB of address space (ulimit -v), too few for the daemon to begin: raise the limit",
+            (unsigned long long)addresses.rlim_cur / 1024);
+        return false;
     }
     if (limit.rlim_cur >= FILES_LEAST)
         return true;

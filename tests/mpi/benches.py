@@ -101,6 +101,7 @@ class Benches(unittest.TestCase):
                 self.assertRegex(r.stderr, rf"\Anof bench {name}: {self.bare.name} is a folder: name a file of it[^\n]*\n\Z")
             self.assertIn("No such file", bench(name, f"{self.bare.name}/absent").stderr)
             self.assertIn("not a file of messages", bench(name, __file__).stderr)
+            self.assertIn("/dev/null is a device: name a file of messages", bench(name, "/dev/null").stderr)
 
     def test_a_copy_of_half_the_build_is_not_measured(self):
         """Without nofd-dma, ranks would copy, and say so line by line, and figures would be those of another way."""

@@ -217,7 +217,7 @@ class Run(unittest.TestCase):
     def test_too_little_address_space_is_named(self):
         """Whatever fails first: DPDK, the fabric, a NIC, a rank's endpoint."""
         failed = 0
-        for megabytes in (60, 100, 250, 400, 450, 500, 540, 4000):
+        for megabytes in (60, 97, 100, 110, 250, 400, 450, 500, 540, 4000):
             limit = megabytes << 20
             r = run("--hosts", "2", "-n", "2", VICTIM, "ok", preexec_fn=lambda n=limit: resource.setrlimit(resource.RLIMIT_AS, (n, n)))
             failed += r.returncode != 0

@@ -13,6 +13,8 @@
 
 #include "nof_private/units.h"
 
+#define LINE_BYTES 4096u /* three words and a comment */
+
 struct reader {
     const char *self;
     const char *name; /* of the file */
@@ -122,19 +124,36 @@ static int read_line(struct reader *r, char *line)
     return add(r, message);
 }
 
+/* Returns whether there was a line, of which at most LINE_BYTES are taken: /dev/zero is one that never ends. */
+static bool next_line(FILE *f, char *line, size_t *len_out)
+{
+    int c = EOF;
+
+    for (*len_out = 0; *len_out < LINE_BYTES && (c = getc(f)) != EOF;) {
+        line[(*len_out)++] = (char)c;
+        if (c == '\n')
+            break;
+    }
+    line[*len_out] = '\0';
+    return *len_out > 0;
+}
+
 static int read_text(struct reader *r, FILE *f)
 {
-    char *line = NULL;
-    size_t line_bytes = 0;
-    ssize_t n;
+    char line[LINE_BYTES + 1];
+    size_t len;
     int rc = 0;
 
     r->unit = "line";
-    while (rc == 0 && (n = getline(&line, &line_bytes, f)) >= 0) {
+    while (rc == 0 && next_line(f, line, &len)) {
         r->at++;
-        rc = strlen(line) == (size_t)n ? read_line(r, line) : refuse(r, "a zero byte; is this a text?");
+        if (strlen(line) != len)
+            rc = refuse(r, "a zero byte; is this a text?");
+        else if (len == LINE_BYTES && line[len - 1] != '\n')
+            rc = refuse(r, "the line is longer than %u bytes; is this a text?", LINE_BYTES);
+        else
+            rc = read_line(r, line);
     }
-    free(line);
     return rc;
 }
 

@@ -2,6 +2,7 @@
 /* Gather and scatter: a binomial tree on packed bytes while messages are small, straight between
  * root and leaves when they are not (a tree would move most bytes several times). */
 #include "coll/coll.h"
+#include "coll/nics/nics.h"
 #include "coll/select.h"
 
 #define TOGETHER_MAX 128 /* transfers that the root has under way */
@@ -67,18 +68,33 @@ void nof_coll_build_gather(struct nof_sched *s, const struct nof_data *send, con
         nof_coll_build_gatherv(s, send, recv, root);
 }
 
-/* Would this block and as many others like it as there are ranks be too much for the way to the root? */
-static bool would_meet(const struct nof_sched *s, const struct nof_data *block)
+/* Ranks whose blocks meet this one's on the link to the root's NIC, this one among them. 0: none does, as it takes no link, or comes over
+ * one from the only NIC that sends. */
+static size_t meeting(struct nof_sched *s, int root)
 {
-    size_t bytes = nof_data_bytes(block);
-    return bytes > ANNOUNCED_BYTES && bytes > MEET_MAX_BYTES / (size_t)s->size;
+    const struct nof_nics *nics = nof_nics_of(s);
+    size_t ranks = 0;
+    if (nics == NULL)
+        return (size_t)s->size;
+    if (nics->nic[s->rank] == nics->nic[root] || nics->count < 3)
+        return 0;
+    for (int i = 0; i < s->size; i++)
+        ranks += nics->nic[i] != nics->nic[root];
+    return ranks;
+}
+
+/* Would this block and others like it be too much for the way to the root? */
+static bool would_meet(struct nof_sched *s, const struct nof_data *block, int root)
+{
+    size_t bytes = nof_data_bytes(block), ranks = bytes > ANNOUNCED_BYTES ? meeting(s, root) : 0;
+    return ranks > 0 && bytes > MEET_MAX_BYTES / ranks;
 }
 
 void nof_coll_build_gatherv(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv,
                             int root)
 {
     if (s->rank != root) {
-        nof_sched_announce(s, would_meet(s, send));
+        nof_sched_announce(s, would_meet(s, send, root));
         nof_coll_send(s, send, root);
         nof_sched_announce(s, false);
         return;

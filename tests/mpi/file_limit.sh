@@ -34,3 +34,16 @@ if ! grep -q '(raise ulimit -f)' "$work/said" || grep -q 'exit code \(0\|153\)$'
     echo "where no file may have any bytes it should be said, too"
     exit 1
 fi
+# A rank begins with that signal as it was, ignored or not (bit 24): the program may handle the error itself.
+for trapped in '' XFSZ; do
+    (
+        [ -z "$trapped" ] || trap '' "$trapped"
+        grep SigIgn /proc/self/status > "$work/wanted"
+        "$nof" run --hosts 1 -n 1 grep SigIgn /proc/self/status > "$work/said" 2> "$work/log"
+    )
+    if [ $((0x$(cut -f 2 "$work/wanted") >> 24 & 1)) != $((0x$(cut -f 2 "$work/said") >> 24 & 1)) ]; then
+        cat "$work/wanted" "$work/said" "$work/log"
+        echo "a rank should begin with SIGXFSZ as it was (trapped: '$trapped')"
+        exit 1
+    fi
+done

@@ -108,7 +108,6 @@ _Noreturn static void child_main(const char *path, struct nof_daemon_args *args,
             _exit(1);
     }
     signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     child_io(how);

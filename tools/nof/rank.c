@@ -134,7 +134,6 @@ _Noreturn static void child_main(const struct nof_job *job, const struct nof_ran
         fcntl(job->board_fd, F_SETFD, 0);
     setrlimit(RLIMIT_NOFILE, &job->files);
     signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     set_environment(job, rank, e->pmi[1]);

@@ -412,11 +412,9 @@ static bool block_signals(struct nof_job *job)
     sigaddset(&set, SIGCHLD);
     signal(SIGCHLD, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a file that ulimit -f forbids is an error like others */
-    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
-        return false;
     job->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return job->signals >= 0;
+    sigaddset(&set, SIGXFSZ); /* a file that ulimit -f forbids is an error like others */
+    return job->signals >= 0 && sigprocmask(SIG_BLOCK, &set, NULL) == 0;
 }
 
 static void raise_file_limit(struct nof_job *job)

@@ -87,6 +87,7 @@ int PMPI_Request_free(MPI_Request *request)
 static void cancel(MPI_Request handle, struct nof_request *req)
 {
     struct nof_wait wait = NOF_WAIT_START;
+    wait.own = true;
     const struct nof_chan *channel = nof_chan_for(req);
     channel->cancel(req);
     while (nof_request_check(handle, &req) == MPI_SUCCESS && req != NULL && channel->cancelling(req))

@@ -388,11 +388,11 @@ void nof_wait_told(struct nof_wait *wait)
 
 static void refuse_in_operation(const struct nof_wait *wait)
 {
-    if (nof_wait_in_operation)
+    if (nof_wait_in_operation && !wait->own)
         nof_lib_die(1,
-                    "%s waits within an operation of MPI_Op_create, which must call nothing that "
-                    "communicates and must "
-                    "return: its collective cannot go on",
+                    "%s waits within an operation of MPI_Op_create, or the program has left one by "
+                    "longjmp: it must call nothing that communicates and must return, else its "
+                    "collective cannot go on",
                     wait->call + (wait->call[0] == 'P'));
 }
 

@@ -30,6 +30,7 @@ struct nof_wait {
     bool near; /* until then */
     bool standing; /* it is for what receives bring that stand for whatever comes: commands of a window */
     bool beside; /* something is awaited of near sources: the far one has its turns only */
+    bool own; /* no other rank is needed: our NIC answers, or another thread */
     uint8_t pure_polls; /* empty ones so far, up to a limit */
     uint8_t yields; /* left, of a rank without a CPU */
     /* For those who ask why it takes so long (wait_board.h). */
@@ -49,8 +50,8 @@ struct nof_wait {
         .call = nof_lib_call \
     }
 
-/* This thread is in an operation of the program's, or has left one by longjmp. Who would sleep there waits for a collective that
- * waits for the operation: the job ends, with a sentence. */
+/* This thread is in an operation of the program's that a collective called, or has left one by longjmp. Who would sleep there for other
+ * ranks waits for a collective that waits for the operation: the job ends, with a sentence. */
 extern __thread bool nof_wait_in_operation __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* True: something happened. */

@@ -228,12 +228,19 @@ void nof_request_await(struct nof_request *req)
         nof_request_await(req->waits_for);
 }
 
+static bool is_own(const struct nof_request *req)
+{
+    return (req->kind == NOF_REQUEST_PROBE && !req->probe_wait) ||
+           (req->comm != NULL && req->comm->remote == NULL && nof_comm_size(req->comm) == 1);
+}
+
 int nof_request_wait(struct nof_request *req)
 {
     nof_request_await(req);
     struct nof_wait wait = NOF_WAIT_START;
     wait.describe = nof_request_describe;
     wait.what = req;
+    wait.own = nof_wait_in_operation && is_own(req);
     while (!req->complete)
         nof_wait_step(&wait);
     return req->error;

@@ -280,6 +280,14 @@ static void issue_transfer(struct nof_sched *s, const struct nof_step *step, uin
     }
 }
 
+static void reduce(const struct nof_step *step)
+{
+    bool nested = nof_wait_in_operation;
+    nof_wait_in_operation = true;
+    nof_op_apply(step->op, step->type, step->from, step->to, step->count);
+    nof_wait_in_operation = nested;
+}
+
 static void issue(struct nof_sched *s, const struct nof_step *step)
 {
     switch (step->kind) {
@@ -293,7 +301,7 @@ static void issue(struct nof_sched *s, const struct nof_step *step)
             fail_here(s, nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation"));
         break;
     case NOF_SCHED_REDUCE:
-        nof_op_apply(step->op, step->type, step->from, step->to, step->count);
+        reduce(step);
         break;
     case NOF_SCHED_UPDATE:
         nof_section_update(step->section, step->from, step->to);
@@ -495,8 +503,10 @@ int nof_sched_run(struct nof_sched *s)
         wait.describe = describe;
         wait.what = s;
         uint64_t mark = 0;
-        while (!is_over(s, &mark))
+        while (!is_over(s, &mark)) {
+            wait.own = s->done;
             nof_wait_step(&wait);
+        }
         rc = s->error;
     }
     nof_sched_free(s);

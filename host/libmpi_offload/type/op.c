@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/wait.h"
 
 #define OP(abi, what, number) [abi] = {.kind = number, .commutative = true, .name = "MPI_" #what}
 #define REDUCTION(abi, what) OP(abi, what, NOF_REDUCE_##what)
@@ -64,8 +63,6 @@ void nof_op_release(struct nof_op *op)
 
 static void call_user(const struct nof_op *op, MPI_Datatype type, void *in, void *inout, size_t count)
 {
-    bool nested = nof_wait_in_operation;
-    nof_wait_in_operation = true;
     if (op->fn_c != NULL) {
         MPI_Count len = (MPI_Count)count;
         op->fn_c(in, inout, &len, &type);
@@ -73,7 +70,6 @@ static void call_user(const struct nof_op *op, MPI_Datatype type, void *in, void
         int len = (int)count;
         op->fn(in, inout, &len, &type);
     }
-    nof_wait_in_operation = nested;
 }
 
 static void apply_user(const struct nof_op *op, struct nof_type *type, const void *in, void *inout,

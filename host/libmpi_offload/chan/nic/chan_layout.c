@@ -39,6 +39,7 @@ static bool ask(struct nof_type *type, size_t bytes, uint64_t area)
 void nof_chan_nic_commit(struct nof_type *type)
 {
     struct nof_wait wait = NOF_WAIT_START;
+    wait.own = true;
     size_t piece_bytes = type->contiguous ? 0 : nof_type_piece_bytes(type);
     if (piece_bytes < PIECE_BYTES_MIN || type->layout.state != NOF_LAYOUT_NONE)
         return;

@@ -30,8 +30,8 @@
 #define PROGRAM "bench/coll_mpi"
 #define SOURCE "programs/coll_mpi.c"
 #define FIGURE_BYTES 64u
-#define FAILURES_MOST \
-    3u /* of another MPI's jobs, each of which may take RUN_S: then it is measured no more */
+/* Of another MPI's jobs, each of which may take RUN_S: then it is measured no more. */
+#define FAILURES_MOST 3u
 #define FAILED "its program failed or took too long"
 #define CLOSE 0.05 /* as good as the best, if its runs are not further apart themselves */
 #define KI 1024u

@@ -7,6 +7,7 @@
  *   mpi_stream SECONDS BYTES...      prints "BYTES MBPS MESSAGES" per size: megabits per second of payload, and how many
  *                                    messages passed, also before time was taken */
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 
 #define WINDOW_MAX 16
 #define WINDOW_BYTES (16 * 1024 * 1024) /* large messages: fewer at a time, so that buffers stay modest */
+#define SECONDS_MAX 86400
+#define SIZES_MAX 64
 #define TAG_DATA 1
 #define TAG_DONE 2
 
@@ -122,28 +125,56 @@ static int bytes_of(const char *word)
     return end == word || *end != '\0' || bytes < 0 || bytes > INT32_MAX ? -1 : (int)bytes;
 }
 
+/* -1: none. */
+static double seconds_of(const char *word)
+{
+    char *end;
+    double seconds = strtod(word, &end);
+
+    return end == word || *end != '\0' || !(seconds >= 0 && seconds <= SECONDS_MAX) ? -1 : seconds;
+}
+
+/* False: one is wrong, and rank 0 has said so. */
+static bool read_words(int rank, int words, char **word, double *seconds_out, int *bytes_out)
+{
+    *seconds_out = seconds_of(word[0]);
+    if (*seconds_out < 0) {
+        if (rank == 0)
+            fprintf(stderr, "mpi_stream: %s: must be a number of seconds, 0 to %d\n", word[0], SECONDS_MAX);
+        return false;
+    }
+    for (int i = 1; i < words; i++) {
+        bytes_out[i - 1] = bytes_of(word[i]);
+        if (bytes_out[i - 1] >= 0)
+            continue;
+        if (rank == 0)
+            fprintf(stderr, "mpi_stream: %s: must be a number of bytes, 0 to %d\n", word[i], INT32_MAX);
+        return false;
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
-    int rank, size, bad = 0;
+    int bytes[SIZES_MAX], rank, size, bad = 0;
+    double seconds;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (size != 2 || argc < 3) {
+    if (size != 2 || argc < 3 || argc > 2 + SIZES_MAX) {
         if (rank == 0)
-            fprintf(stderr, "usage: two ranks of mpi_stream SECONDS BYTES...\n");
+            fprintf(stderr, "usage: two ranks of mpi_stream SECONDS BYTES... (at most %d sizes)\n",
+                    SIZES_MAX);
         MPI_Finalize();
         return 2;
     }
-    for (int i = 2; i < argc; i++) {
-        if (bytes_of(argv[i]) < 0) {
-            if (rank == 0)
-                fprintf(stderr, "mpi_stream: %s: must be a number of bytes, 0 to %d\n", argv[i], INT32_MAX);
-            bad = 2;
-            break;
-        }
-        bad |= run_size(rank, bytes_of(argv[i]), atof(argv[1]));
+    if (!read_words(rank, argc - 1, argv + 1, &seconds, bytes)) {
+        MPI_Finalize();
+        return 2;
     }
+    for (int i = 0; i < argc - 2; i++)
+        bad |= run_size(rank, bytes[i], seconds);
     MPI_Finalize();
     return bad;
 }

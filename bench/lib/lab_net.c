@@ -80,9 +80,6 @@ static int add_host(const struct nof_lab *lab, unsigned i, unsigned mtu_bytes)
     return 0;
 }
 
-#define ETHERNET \
-    "overhead 24" /* NOF_ETH_EXTRA_BYTES: what a wire carries beside each frame, and tbf does not see */
-
 int nof_lab_limit(const struct nof_lab *lab, const char *rate, const char *buffer, const char *burst)
 {
     int rc = 0;
@@ -92,9 +89,9 @@ int nof_lab_limit(const struct nof_lab *lab, const char *rate, const char *buffe
         (void)nof_run("ip netns exec %s tc qdisc del dev eth0 root", lab->host[i]);
         if (!rate)
             continue;
-        if (nof_run("ip netns exec %s tc qdisc add dev p%u root tbf rate %s " ETHERNET " burst %s limit %s",
-                    lab->sw, i, rate, burst, buffer) != 0 ||
-            nof_run("ip netns exec %s tc qdisc add dev eth0 root tbf rate %s " ETHERNET " burst %s limit 1mb",
+        if (nof_run("ip netns exec %s tc qdisc add dev p%u root tbf rate %s burst %s limit %s", lab->sw, i,
+                    rate, burst, buffer) != 0 ||
+            nof_run("ip netns exec %s tc qdisc add dev eth0 root tbf rate %s burst %s limit 1mb",
                     lab->host[i], rate, burst) != 0)
             rc = -1;
     }

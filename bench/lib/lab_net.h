@@ -27,9 +27,8 @@ struct nof_lab {
 /* NULL, or a sentence: why there can be no lab here and what to type. Static storage. */
 const char *nof_lab_missing(void);
 
-/* rate: as tc writes it ("1gbit"), NULL: no limit; of the wire, with all that Ethernet adds to a frame. buffer: of a limited
- * switch port ("60kb"). burst: a frame at least. Returns 0, or -1 after taking down what was up; the sentence is
- * nof_lab_missing()'s business and stderr's. */
+/* rate: as tc writes it ("1gbit"), NULL: no limit. buffer: of a limited switch port ("60kb"). burst: a
+ * frame at least. Returns 0, or -1 after taking down what was up; the sentence is nof_lab_missing()'s business and stderr's. */
 int nof_lab_up(struct nof_lab *lab, unsigned nhosts, const char *rate, const char *buffer, const char *burst,
                unsigned mtu_bytes);
 /* Puts a limit on a lab without one, or takes it away (rate NULL). */

@@ -97,6 +97,7 @@ static int new_phased(struct nof_comm *comm, const struct nof_phased_args *args,
     if (args->found_counts == NULL)
         memcpy(counts + 3 * n, displs_from, n * sizeof(*counts));
     nof_comm_hold(comm);
+    comm->compiled++;
     nof_type_hold(to);
     nof_type_hold(from);
     *phased_out = p;
@@ -109,6 +110,7 @@ void nof_phased_free(struct nof_phased *phased)
         return;
     nof_type_release(phased->send_type);
     nof_type_release(phased->recv_type);
+    phased->comm->compiled--;
     nof_comm_release(phased->comm);
     free(phased->transfer);
     free(phased->counts);

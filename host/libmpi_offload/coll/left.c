@@ -64,7 +64,9 @@ static bool ends(const struct nof_comm *comm, int tag)
 {
     if ((uint32_t)tag >= NOF_COMM_KEPT_TAG)
         return leaving;
-    return comm->freed || (leaving && (comm != nof_comm_world() || nof_comm_coll_is_started(tag)));
+    bool started = nof_comm_coll_is_started(tag);
+    return (comm->freed && (comm->compiled == 0 || started)) ||
+           (leaving && (comm != nof_comm_world() || started));
 }
 
 bool nof_left_before(const struct nof_chan_failure *question)

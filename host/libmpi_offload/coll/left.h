@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which collectives this rank will never begin, so that who waits for it in one can be told, and fails, rather than wait for ever: all
- * that it has not begun, once it is in MPI_Finalize; and of a communicator that it has freed. How often it has begun what is
- * remembered of the communicators that went last (NOF_LEFT_COMMS, and NOF_LEFT_PLACES of persistent collectives in all of them).
+ * that it has not begun, once it is in MPI_Finalize; and of a communicator that it has freed, but for persistent ones and those of
+ * compiled all-to-alls, which may begin while they are there. How often it has begun what is remembered of the communicators that
+ * went last (NOF_LEFT_COMMS, and NOF_LEFT_PLACES of persistent collectives in all of them).
  *
  * Threads: under the library's lock. */
 #ifndef NOF_MPI_LEFT_H

@@ -71,6 +71,7 @@ struct nof_comm {
     uint32_t coll_seq; /* blocking collectives so far: their tag */
     uint32_t coll_started; /* non-blocking ones */
     struct nof_kept kept; /* persistent ones */
+    uint32_t compiled; /* all-to-alls that begin blocking ones while they are there, also when it is freed */
     char name[MPI_MAX_OBJECT_NAME];
 };
 

@@ -163,13 +163,17 @@ static void told(unsigned seed)
     FAILS(MPIX_Alltoallv_control1_told(sendcounts, sdispls, MPI_INT, recvcounts, rdispls, other,
                                        MPI_COMM_WORLD, &coll),
           last ? MPI_ERR_TYPE : MPI_ERR_ARG);
-    FAILS(MPIX_Alltoallv_control1_told(sendcounts, sdispls, MPI_INT, last ? NULL : recvcounts, rdispls,
-                                       MPI_INT, MPI_COMM_WORLD, &coll),
-          MPI_ERR_ARG);
-    int rc = last ? MPIX_Alltoallv_control1(sendcounts, sdispls, MPI_INT, counts, rdispls, MPI_INT,
-                                            MPI_COMM_WORLD, &coll)
-                  : MPIX_Alltoallv_control1_told(sendcounts, sdispls, MPI_INT, recvcounts, rdispls, MPI_INT,
-                                                 MPI_COMM_WORLD, &coll);
+    char text[MPI_MAX_ERROR_STRING];
+    int len;
+    int rc = MPIX_Alltoallv_control1_told(sendcounts, sdispls, MPI_INT, last ? NULL : recvcounts, rdispls,
+                                          MPI_INT, MPI_COMM_WORLD, &coll);
+    FAILS(rc, MPI_ERR_ARG);
+    OK(MPI_Error_string(rc, text, &len));
+    CHECK(!last || strstr(text, "the counts are NULL") != NULL);
+    rc = last ? MPIX_Alltoallv_control1(sendcounts, sdispls, MPI_INT, counts, rdispls, MPI_INT,
+                                        MPI_COMM_WORLD, &coll)
+              : MPIX_Alltoallv_control1_told(sendcounts, sdispls, MPI_INT, recvcounts, rdispls, MPI_INT,
+                                             MPI_COMM_WORLD, &coll);
     FAILS(rc, MPI_ERR_ARG);
     for (int i = 0; i < t_size; i++)
         sendcounts[i] = i == 0 ? INT32_MAX : 1;

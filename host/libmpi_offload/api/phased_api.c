@@ -56,13 +56,13 @@ int PMPIX_Alltoallv_control1_told(const int sendcounts[], const int sdispls[], M
                                   MPI_Comm comm, MPIX_Coll *coll_out)
 {
     nof_lib_enter(__func__);
-    int nowhere = 0;
     const struct nof_phased_args args = {.counts_to = sendcounts,
                                          .displs_to = sdispls,
                                          .type_to = sendtype,
                                          .type_from = recvtype,
-                                         .found_counts = recvcounts_out == NULL ? &nowhere : recvcounts_out,
-                                         .found_displs = recvcounts_out == NULL ? NULL : rdispls_out};
+                                         .finds = true,
+                                         .found_counts = recvcounts_out,
+                                         .found_displs = rdispls_out};
     return level1(&args, comm, coll_out, __func__);
 }
 

@@ -75,7 +75,7 @@ static int new_phased(struct nof_comm *comm, const struct nof_phased_args *args,
     int rc = nof_type_check(args->type_to, true, &to);
     if (rc == MPI_SUCCESS)
         rc = nof_type_check(args->type_from, true, &from);
-    const int *displs_from = args->found_counts == NULL ? args->displs_from : args->found_displs;
+    const int *displs_from = args->finds ? args->found_displs : args->displs_from;
     if (rc == MPI_SUCCESS && (args->displs_to == NULL || displs_from == NULL))
         rc = nof_error(MPI_ERR_ARG, "the displacements are NULL");
     if (rc != MPI_SUCCESS)
@@ -94,7 +94,7 @@ static int new_phased(struct nof_comm *comm, const struct nof_phased_args *args,
                              .counts = counts,
                              .unlike = -1};
     memcpy(counts + n, args->displs_to, n * sizeof(*counts));
-    if (args->found_counts == NULL)
+    if (!args->finds)
         memcpy(counts + 3 * n, displs_from, n * sizeof(*counts));
     nof_comm_hold(comm);
     comm->compiled++;
@@ -130,11 +130,12 @@ static int check_counts(const struct nof_comm *comm, const int *counts)
 static int take_counts(struct nof_phased *p, const struct nof_phased_args *args)
 {
     size_t n = size_of(p->comm);
-    bool finds = args->found_counts != NULL;
     int rc = check_counts(p->comm, args->counts_to);
-    if (rc == MPI_SUCCESS && !finds)
+    if (rc == MPI_SUCCESS && !args->finds)
         rc = check_counts(p->comm, args->counts_from);
-    if (rc == MPI_SUCCESS && finds && p->send_type->size != p->recv_type->size)
+    if (rc == MPI_SUCCESS && args->finds && args->found_counts == NULL)
+        rc = nof_error(MPI_ERR_ARG, "the counts are NULL");
+    if (rc == MPI_SUCCESS && args->finds && p->send_type->size != p->recv_type->size)
         rc =
             nof_error(MPI_ERR_TYPE,
                       "elements of %zu bytes are sent and of %zu received: counts that are found are of both",
@@ -142,7 +143,7 @@ static int take_counts(struct nof_phased *p, const struct nof_phased_args *args)
     if (rc != MPI_SUCCESS)
         return rc;
     memcpy(p->counts, args->counts_to, n * sizeof(*p->counts));
-    if (!finds)
+    if (!args->finds)
         memcpy(p->counts + 2 * n, args->counts_from, n * sizeof(*p->counts));
     return MPI_SUCCESS;
 }
@@ -266,25 +267,23 @@ static void compare_lengths(struct nof_phased *p, const struct pattern *w)
 }
 
 /* Of all ranks, so that all refuse what one cannot be given. */
-static int find_counts(struct nof_phased *p, const struct pattern *w, const struct nof_phased_args *args)
+static int find_counts(struct nof_phased *p, const struct pattern *w)
 {
     size_t n = size_of(p->comm), me = (size_t)p->comm->rank, size = p->recv_type->size;
     for (size_t j = 0; j < n; j++) {
         uint64_t at = 0;
         for (size_t i = 0; i < n; i++) {
             uint64_t count = size == 0 ? 0 : w->bytes[i * w->row + j] / size;
-            if (j == me && at <= INT_MAX) {
+            if (count > INT_MAX - at)
+                return nof_error(MPI_ERR_COUNT, "rank %zu would receive more elements than an int can say",
+                                 j);
+            if (j == me) {
                 p->counts[2 * n + i] = (int)count;
                 p->counts[3 * n + i] = (int)at;
             }
             at += count;
         }
-        if (at > INT_MAX)
-            return nof_error(MPI_ERR_COUNT, "rank %zu would receive %llu elements, which no int can say", j,
-                             (unsigned long long)at);
     }
-    memcpy(args->found_counts, p->counts + 2 * n, n * sizeof(*p->counts));
-    memcpy(args->found_displs, p->counts + 3 * n, n * sizeof(*p->counts));
     return MPI_SUCCESS;
 }
 
@@ -312,9 +311,8 @@ int nof_phased_from_counts(struct nof_comm *comm, const struct nof_phased_args *
         rc = take_counts(p, args);
     if (rc == MPI_SUCCESS)
         rc = find_algorithm(&algorithm);
-    bool finds = args->found_counts != NULL;
     struct said mine = {nof_launch_host_id(), (uint64_t)algorithm, rc == MPI_SUCCESS};
-    if (rc == MPI_SUCCESS && finds)
+    if (rc == MPI_SUCCESS && args->finds)
         mine.hash += (1 + (uint64_t)p->recv_type->size) << 8;
     uint64_t *own = all + (size_t)comm->rank * row;
     memcpy(own, &mine, sizeof(mine));
@@ -322,14 +320,18 @@ int nof_phased_from_counts(struct nof_comm *comm, const struct nof_phased_args *
         own[sizeof(mine) / 8 + i] = (uint64_t)p->counts[i] * p->send_type->size;
     struct pattern w = {.comm = comm, .bytes = all + sizeof(mine) / 8, .row = row};
     rc = exchange(comm, rc, (char *)all, row * sizeof(*all));
-    if (rc == MPI_SUCCESS && finds)
-        rc = find_counts(p, &w, args);
+    if (rc == MPI_SUCCESS && args->finds)
+        rc = find_counts(p, &w);
     if (rc == MPI_SUCCESS)
         rc = number_nodes(&w, (char *)all, row * sizeof(*all));
     if (rc == MPI_SUCCESS)
         rc = deal(p, &w, algorithm);
     if (rc == MPI_SUCCESS)
         compare_lengths(p, &w);
+    if (rc == MPI_SUCCESS && args->finds) {
+        memcpy(args->found_counts, p->counts + 2 * n, n * sizeof(*p->counts));
+        memcpy(args->found_displs, p->counts + 3 * n, n * sizeof(*p->counts));
+    }
     free(w.node);
     free(all);
     return finish(p, rc, phased_out);

@@ -43,11 +43,12 @@ struct nof_phased_args {
     MPI_Datatype type_to;
     const int *counts_from, *displs_from; /* not given where they are found */
     MPI_Datatype type_from;
-    int *found_counts, *found_displs; /* else NULL; the blocks lie one behind another */
+    bool finds; /* what comes, into these, only on success; the blocks lie one behind another */
+    int *found_counts, *found_displs;
 };
 
-/* MPI_SUCCESS or the code; what depends on all ranks' arguments is told to all of them. */
-/* Where counts are found both types have one size, the same at all ranks. */
+/* MPI_SUCCESS or the code; what depends on all ranks' arguments is told to all of them.
+ * Where counts are found both types have one size, the same at all ranks. */
 int nof_phased_from_counts(struct nof_comm *comm, const struct nof_phased_args *args,
                            struct nof_phased **phased_out);
 /* matrix[i * size + j]: elements that rank i sends to rank j, of both types. */

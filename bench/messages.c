@@ -28,6 +28,7 @@ static uint8_t *slurp(const char *path, size_t *len)
     FILE *file = fopen(path, "rb");
     uint8_t *bytes = NULL;
     size_t room = 0;
+    int why;
 
     *len = 0;
     if (file == NULL)
@@ -37,7 +38,7 @@ static uint8_t *slurp(const char *path, size_t *len)
             uint8_t *more = realloc(bytes, room = room * 2 + 65536);
 
             if (more == NULL)
-                break;
+                goto fail;
             bytes = more;
         }
         size_t got = fread(bytes + *len, 1, room - *len, file);
@@ -46,8 +47,16 @@ static uint8_t *slurp(const char *path, size_t *len)
         if (got == 0)
             break;
     }
+    if (ferror(file))
+        goto fail;
     fclose(file);
     return bytes;
+fail:
+    why = errno;
+    free(bytes);
+    fclose(file);
+    errno = why;
+    return NULL;
 }
 
 static int split(struct nof_messages *m, size_t len)

@@ -87,8 +87,9 @@ static int copy(const struct nof_segment *remote, unsigned nremote, const struct
     struct nof_buf_cursor c = nof_buf_begin(local, nlocal);
 
     for (unsigned i = 0; i < nremote; i++)
-        nof_buf_move(&c, (uint8_t *)(uintptr_t)remote[i].addr, remote[i].len_bytes, write);
-    return NOF_DMA_DONE;
+        if (!nof_buf_move(&c, (uint8_t *)(uintptr_t)remote[i].addr, remote[i].len_bytes, write))
+            return NOF_EFAULT;
+    return nof_buf_ended(&c) ? NOF_DMA_DONE : NOF_EFAULT;
 }
 
 static int dma_read(void *host, uint32_t endpoint, const struct nof_segment *remote, unsigned nremote,

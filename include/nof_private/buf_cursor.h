@@ -20,8 +20,8 @@ static inline struct nof_buf_cursor nof_buf_begin(const struct nof_buf *local, u
     return (struct nof_buf_cursor){.at = local, .end = local + nlocal};
 }
 
-/* write: from the buffers to `user`, else the other way. Stops where the buffers end. */
-static inline void nof_buf_move(struct nof_buf_cursor *c, uint8_t *user, uint64_t len_bytes, bool write)
+/* write: from the buffers to `user`, else the other way. Stops where the buffers end; returns whether all was copied. */
+static inline bool nof_buf_move(struct nof_buf_cursor *c, uint8_t *user, uint64_t len_bytes, bool write)
 {
     while (len_bytes > 0 && c->at < c->end) {
         size_t room = c->at->len_bytes - c->done_bytes, n = room < len_bytes ? room : (size_t)len_bytes;
@@ -36,6 +36,17 @@ static inline void nof_buf_move(struct nof_buf_cursor *c, uint8_t *user, uint64_
             c->done_bytes = 0;
         }
     }
+    return len_bytes == 0;
+}
+
+/* Whether no byte of the buffers is left: with nof_buf_move(), that the totals of a request are equal. */
+static inline bool nof_buf_ended(const struct nof_buf_cursor *c)
+{
+    const struct nof_buf *at = c->at;
+
+    while (at < c->end && at->len_bytes == 0)
+        at++;
+    return at == c->end;
 }
 
 #endif

@@ -292,7 +292,8 @@ static struct nof_buffer *buffer_at(const struct transfer *t, const struct nof_s
 static int transfer_run(const struct transfer *t)
 {
     struct nof_buf_cursor c = nof_buf_begin(t->local, t->nlocal);
-    for (unsigned i = 0; i < t->nremote; i++) {
+    bool whole = true;
+    for (unsigned i = 0; i < t->nremote && whole; i++) {
         const struct nof_segment *s = &t->remote[i];
         struct nof_buffer *b = buffer_at(t, s);
         if (b == NULL)
@@ -302,9 +303,13 @@ static int transfer_run(const struct transfer *t)
         bool fault = b->fault_at < (uint64_t)(user - b->mem) + left;
         if (fault) /* short: what lies before the bad byte is copied */
             left = b->fault_at > (uint64_t)(user - b->mem) ? b->fault_at - (uint64_t)(user - b->mem) : 0;
-        nof_buf_move(&c, user, left, t->write);
+        whole = nof_buf_move(&c, user, left, t->write);
         if (fault)
             return NOF_EFAULT;
+    }
+    if (!whole || !nof_buf_ended(&c)) {
+        nof_cluster_fail(t->rank->world->cluster, "%s: the totals of a DMA request differ", t->rank->name);
+        return NOF_EFAULT;
     }
     for (unsigned i = 0; i < t->nlocal && t->rank->dma_sums; i++)
         if (t->local[i].sum != NULL)

@@ -173,7 +173,14 @@ static int host_dma(void *host, bool write, const struct nof_segment *remote, un
             problem(p, "DMA %s memory that is not ours", write ? "writes" : "reads");
             return NOF_EFAULT;
         }
-        nof_buf_move(&c, user, remote[i].len_bytes, write);
+        if (!nof_buf_move(&c, user, remote[i].len_bytes, write)) {
+            problem(p, "DMA has fewer bytes of buffers than of memory");
+            return NOF_EFAULT;
+        }
+    }
+    if (!nof_buf_ended(&c)) {
+        problem(p, "DMA has more bytes of buffers than of memory");
+        return NOF_EFAULT;
     }
     return NOF_DMA_DONE;
 }

@@ -94,6 +94,20 @@ static void nothing_beside_it_is_touched(void **state)
         assert_int_equal(ours[i], 0);
 }
 
+static void totals_are_equal(void **state)
+{
+    struct nof_segment all = at(100, 60);
+    struct nof_buf to[] = {{.base = ours, .len_bytes = 60}, {.base = ours + 60, .len_bytes = 0}};
+
+    (void)state;
+    assert_int_equal(nofd_dma_arena(arena, ARENA_BYTES, false, &all, 1, to, 2), NOF_DMA_DONE);
+    assert_memory_equal(ours, arena + 100, 60);
+    to[1].len_bytes = 1;
+    assert_int_equal(nofd_dma_arena(arena, ARENA_BYTES, false, &all, 1, to, 2), NOF_EFAULT);
+    to[0].len_bytes = 58;
+    assert_int_equal(nofd_dma_arena(arena, ARENA_BYTES, false, &all, 1, to, 2), NOF_EFAULT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +115,7 @@ int main(void)
         cmocka_unit_test_setup(a_read_fills_buffers_and_their_sums, start),
         cmocka_unit_test_setup(a_write_changes_what_it_names, start),
         cmocka_unit_test_setup(nothing_beside_it_is_touched, start),
+        cmocka_unit_test_setup(totals_are_equal, start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,7 +93,7 @@ BAD_PATTERNS = (
     ("0 1.5 1\n", "the destination is '1.5'"), ("0 1 x\n", "the bytes are 'x'"), ("0 1 -5\n", "the bytes are '-5'"),
     ("0 1 1XB\n", "the bytes are '1XB'"), (f"0 1 {LARGEST + 1}\n", f"at most {LARGEST}"), ("0 1 99999999999999999999\n", "the bytes are"),
     (f"0 1 1\n2 2 {LARGEST}\n", "line 2: with this the messages have more than"), ("0 1 1\n0 \0 1\n", "line 2: a zero byte"),
-    ("0 1 1\n# " + 4100 * "x", "line 2: the line is longer than 4096 bytes"),
+    ("0 1 1\n# " + 4095 * "x", "line 2: the line is longer than 4096 bytes"),
     ('{"messages": ', "no JSON"), ('\n\n{"messages": [\n{]}', "line 4: no JSON"), ('{"messages": [], "messages": []}', "no JSON"),
     ("[]", "line 1: no JSON object: one begins with {"), (" \n [{}]", "line 2: no JSON object"),
     ("{}", '"messages"'), ('{"messages": 1}', '"messages"'), ('{"messages": [], "node": 1}', "nothing else"),
@@ -113,6 +113,12 @@ BAD_ARGUMENTS = (
     (["--threshold", "-1", "x"], "--threshold=-1"), (["--nodes", "0", "x"], "--nodes=0"), (["--nodes", "4097", "x"], "--nodes=4097"),
     (["--nodes", "6x", "x"], "--nodes=6x"),
 )
+
+
+def longest_line():
+    for end in ("", "\n", "\n1 0 1\n"):
+        done = schedule("-", text="0 1 1\n# " + 4094 * "x" + end)
+        assert (done.returncode, done.stderr) == (0, ""), done
 
 
 def what_is_refused(scratch):
@@ -138,6 +144,7 @@ def main():
     figure_3()
     parts_and_small()
     ways_to_write()
+    longest_line()
     with tempfile.TemporaryDirectory() as folder:
         what_is_refused(pathlib.Path(folder))
 

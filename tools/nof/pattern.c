@@ -124,12 +124,12 @@ static int read_line(struct reader *r, char *line)
     return add(r, message);
 }
 
-/* Returns whether there was a line, of which at most LINE_BYTES are taken: /dev/zero is one that never ends. */
+/* Returns whether there was a line, of which at most LINE_BYTES and one are taken: /dev/zero is one that never ends. */
 static bool next_line(FILE *f, char *line, size_t *len_out)
 {
     int c = EOF;
 
-    for (*len_out = 0; *len_out < LINE_BYTES && (c = getc(f)) != EOF;) {
+    for (*len_out = 0; *len_out <= LINE_BYTES && (c = getc(f)) != EOF;) {
         line[(*len_out)++] = (char)c;
         if (c == '\n')
             break;
@@ -140,7 +140,7 @@ static bool next_line(FILE *f, char *line, size_t *len_out)
 
 static int read_text(struct reader *r, FILE *f)
 {
-    char line[LINE_BYTES + 1];
+    char line[LINE_BYTES + 2];
     size_t len;
     int rc = 0;
 
@@ -149,7 +149,7 @@ static int read_text(struct reader *r, FILE *f)
         r->at++;
         if (strlen(line) != len)
             rc = refuse(r, "a zero byte; is this a text?");
-        else if (len == LINE_BYTES && line[len - 1] != '\n')
+        else if (len > LINE_BYTES && line[LINE_BYTES] != '\n')
             rc = refuse(r, "the line is longer than %u bytes; is this a text?", LINE_BYTES);
         else
             rc = read_line(r, line);

@@ -25,9 +25,10 @@ int nofd_dma_arena(uint8_t *arena, uint64_t arena_bytes, bool write, const struc
     if (!lies_within(arena_bytes, remote, nremote))
         return NOF_EFAULT;
     for (unsigned i = 0; i < nremote; i++)
-        nof_buf_move(&c, arena + (remote[i].addr ^ NOF_BAR_ARENA), remote[i].len_bytes, write);
-    if (c.at != c.end)
-        return NOF_EFAULT; /* no request of the core's: totals are equal */
+        if (!nof_buf_move(&c, arena + (remote[i].addr ^ NOF_BAR_ARENA), remote[i].len_bytes, write))
+            return NOF_EFAULT; /* no request of the core's: totals are equal */
+    if (!nof_buf_ended(&c))
+        return NOF_EFAULT;
     if (!write)
         nofd_window_sum(local, nlocal);
     return NOF_DMA_DONE;

@@ -131,23 +131,18 @@ int PMPIX_Delta_recv(void *buf, int count, MPI_Datatype datatype, int source, in
     return nof_lib_leave(c, rc, __func__);
 }
 
-/* Below MPI_THREAD_MULTIPLE threads may wait here at once, of which only one may do what a call of MPI does; others, too, while the lock
- * is taken. */
-struct waiter {
-    bool polls;
-    bool guest;
-};
-
-static struct waiter come_in(void)
+/* Below MPI_THREAD_MULTIPLE threads may wait here at once, of which only one may do what a call of MPI does. */
+static bool may_poll(void)
 {
-    bool is_main = pthread_equal(pthread_self(), nof_lib.main_thread), guest = !is_main && nof_lib_join_in();
-    return (struct waiter){.polls = is_main || guest, .guest = guest};
+    return __atomic_load_n(&nof_lib.locking, __ATOMIC_ACQUIRE) ||
+           pthread_equal(pthread_self(), nof_lib.main_thread);
 }
 
-static void await(const void *address, size_t bytes, bool polls)
+static void await(const void *address, size_t bytes)
 {
     struct nof_delta_pause pause = {.polls = 0};
     struct nof_wait wait = NOF_WAIT_START;
+    bool polls = may_poll();
     wait.call = "MPIX_Delta_wait_data";
     for (;;) {
         nof_delta_pause_look(&pause);
@@ -170,38 +165,21 @@ static void await(const void *address, size_t bytes, bool polls)
     }
 }
 
-static int tell(const void *address, MPI_Count bytes, const char *func)
-{
-    nof_lib_enter(func);
-    struct nof_comm *c = NULL;
-    int rc = bytes < 0 ? nof_error(MPI_ERR_ARG, "%lld bytes are waited for", (long long)bytes)
-                       : nof_delta_recv_failed(address, (size_t)bytes, &c);
-    return nof_lib_leave_held(c, rc, func);
-}
-
-/* What is there at once, as mostly, is no reason to look for more. */
-static int wait_data(const void *address, MPI_Count bytes, const char *func)
-{
-    bool there = nof_delta_in_look(address, (size_t)bytes) == NOF_DELTA_IN_THERE;
-    if (there && !nof_delta_watch_any() && !nof_delta_recv_any_failed())
-        return MPI_SUCCESS;
-    struct waiter waiter = come_in();
-    if (!there)
-        await(address, (size_t)bytes, waiter.polls);
-    if (nof_delta_watch_any())
-        nof_delta_watch_wait(address, (size_t)bytes);
-    int rc = waiter.polls && nof_delta_recv_any_failed() ? tell(address, bytes, func) : MPI_SUCCESS;
-    if (waiter.guest)
-        nof_lib_drop_out();
-    return rc;
-}
-
 EXPORT(Delta_wait_data)
 int PMPIX_Delta_wait_data(const void *address, MPI_Count bytes)
 {
-    if (nof_lib.phase != NOF_LIB_RUNNING || bytes < 0)
-        return tell(address, bytes, __func__);
-    return wait_data(address, bytes, __func__);
+    bool right = nof_lib.phase == NOF_LIB_RUNNING && bytes >= 0;
+    if (right && nof_delta_in_look(address, (size_t)bytes) != NOF_DELTA_IN_THERE)
+        await(address, (size_t)bytes);
+    if (right && nof_delta_watch_any())
+        nof_delta_watch_wait(address, (size_t)bytes);
+    if (right && (!nof_delta_recv_any_failed() || !may_poll()))
+        return MPI_SUCCESS;
+    nof_lib_enter(__func__);
+    struct nof_comm *c = NULL;
+    int rc = bytes < 0 ? nof_error(MPI_ERR_ARG, "%lld bytes are waited for", (long long)bytes)
+                       : nof_delta_recv_failed(address, (size_t)bytes, &c);
+    return nof_lib_leave_held(c, rc, __func__);
 }
 
 EXPORT(Delta_recv_wait)

@@ -63,6 +63,15 @@ void nof_lib_unlock(void)
         pthread_mutex_unlock(&nof_lib.lock);
 }
 
+void nof_lib_share(void)
+{
+    if (nof_lib.locking)
+        return;
+    pthread_mutex_lock(&nof_lib.lock);
+    nof_lib.shared = true;
+    __atomic_store_n(&nof_lib.locking, true, __ATOMIC_RELEASE);
+}
+
 void nof_lib_linger(unsigned ms)
 {
     uint64_t until_ns = nof_lib_now_ns() + ms * 1000000ull;

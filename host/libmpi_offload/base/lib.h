@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The library as a whole: its phase, its one lock, its end. What every entry point does first and last is entry.h's.
  *
- * The lock exists for MPI_THREAD_MULTIPLE, and where pages of messages are watched; else the program promises one call at a time.
+ * The lock exists for MPI_THREAD_MULTIPLE, where pages of messages are watched, and from the first delta receive by memory on
+ * (nof_lib_share()); else the program promises one call at a time.
  * It is recursive (a user's reduction function may ask for a type's extent) and is never held while
  * waiting: see wait.h. Internal functions never call an MPI_ or PMPI_ name. */
 #ifndef NOF_MPI_LIB_H
@@ -87,13 +88,8 @@ void nof_lib_share_cpus(bool seated, bool crowded);
 /* Only the lock: for calls that are legal at any time. */
 void nof_lib_lock(void);
 void nof_lib_unlock(void);
-/* In a call: from here on other threads may take the lock, whatever level the program has asked for; until unshare(), which leaves the
- * rest of its call without it, and does nothing where share() did nothing, or while one of those threads is in. */
+/* In a call: from here on other threads may take the lock, whatever level the program has asked for. */
 void nof_lib_share(void);
-void nof_lib_unshare(void);
-/* Such a thread, outside of calls: true: until drop_out() calls and polls take the lock, so it may make some. */
-bool nof_lib_join_in(void);
-void nof_lib_drop_out(void);
 
 /* Print "rank on host: ..." and end the process and, where a launcher listens, the job. */
 _Noreturn void nof_lib_die(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -323,8 +323,6 @@ int nof_delta_recv_wait(const void *buf, MPI_Status *status, struct nof_comm **c
         nof_comm_hold(e->comm);
     }
     forget(e);
-    if (nof_delta_in_any() == NULL)
-        nof_lib_unshare();
     return rc;
 }
 

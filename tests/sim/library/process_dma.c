@@ -32,7 +32,7 @@ static void copy_run(const struct copy *t)
 {
     struct nof_buf_cursor c = nof_buf_begin(t->local, t->nlocal);
     for (unsigned i = 0; i < t->nremote; i++)
-        nof_buf_move(&c, memory_at(t->dma, t->remote[i].addr), t->remote[i].len_bytes, t->write);
+        (void)nof_buf_move(&c, memory_at(t->dma, t->remote[i].addr), t->remote[i].len_bytes, t->write);
     for (unsigned i = 0; i < t->nlocal && t->dma->sums && !t->write; i++)
         if (t->local[i].sum != NULL)
             nof_put32(t->local[i].sum, nof_crc32c(t->local[i].base, t->local[i].len_bytes));

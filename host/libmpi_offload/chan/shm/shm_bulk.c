@@ -29,13 +29,16 @@ static bool sender_awaits(const struct nof_shm_peer *peer)
     return __atomic_load_n(&peer->part->head.unawaited, __ATOMIC_RELAXED) == 0;
 }
 
-/* The first of several comes while its sender begins the others. It is given 4 % of what one copy takes: a look, 15 ns, for each 4 KiB;
- * of what is shorter than 128 KiB so many are on their way that the first ones do not count. */
+/* One of several comes while its sender begins the others. It is given 4 % of what one copy takes: a look (a pause instruction, 15 ns
+ * where that was measured) for each 4 KiB, but for no more than 4 MiB, whatever the question says; of what is shorter than 128 KiB so
+ * many are on their way that the first ones do not count. */
 #define FIRST_LEAST (128u << 10)
 #define LOOK_BYTES 4096u
+#define LOOKS_MOST 1024u
 static void let_others_begin(const struct nof_shm_found *found)
 {
-    for (uint64_t looks = found->len / LOOK_BYTES; looks > 0 && !sender_awaits(found->peer); looks--)
+    uint64_t looks = found->len / LOOK_BYTES;
+    for (looks = looks < LOOKS_MOST ? looks : LOOKS_MOST; looks > 0 && !sender_awaits(found->peer); looks--)
         nof_wait_pause();
 }
 

@@ -155,6 +155,14 @@ static int draw_tag(void)
     return below(5) == 0 ? MPI_ANY_TAG : (int)below(3);
 }
 
+/* As a call does that ends with it only: more of what comes for it is to go by cells. */
+static void await(MPI_Request request)
+{
+    struct nof_request *req;
+    if (nof_request_check(request, &req) == MPI_SUCCESS)
+        nof_request_await(req);
+}
+
 static void post_recv(void)
 {
     struct buffer *b = free_buffer();
@@ -165,6 +173,8 @@ static void post_recv(void)
     place(b, count, is_apart, false);
     (void)MPI_Irecv(b->at, (int)count, is_apart ? apart : MPI_BYTE, below(3) == 0 ? MPI_ANY_SOURCE : 0,
                     draw_tag(), MPI_COMM_WORLD, &b->request);
+    if (below(2) == 0)
+        await(b->request);
 }
 
 static void post_send(void)
@@ -321,7 +331,7 @@ static void draw_slot(uint32_t from, struct nof_lane_slot *slot)
         return;
     slot->op = draw_name(from, &op);
     slot->kind = draw_kind(op);
-    slot->flags = below(3) == 0 ? (uint8_t)below(8) : 0;
+    slot->flags = below(3) == 0 ? (uint8_t)below(32) : 0;
     slot->agreed = below(6) == 0 ? (uint8_t)draw() : 0;
     slot->len = lens[below(sizeof(lens))];
     slot->ctx = draw_ctx();
@@ -389,7 +399,11 @@ static void write_words(void)
     struct nof_lane *to = nof_part_lane(part_of(peer), SELF);
     struct nof_part_delta *board = &nof_part_delta(part_of(peer))[below(3)];
     uint64_t told = board->told + 1, end = below(2) == 0 ? 0 : draw_length();
-    switch (below(8)) {
+    uint32_t unawaited = below(2) == 0 ? 0 : (uint32_t)draw();
+    switch (below(9)) {
+    case 8:
+        put(&part_of(peer)->head.unawaited, &unawaited, sizeof(unawaited));
+        break;
     case 6:
         put_random(&board->ready.unit[below(NOF_DELTA_WORDS - 4)], 32);
         put(&board->told, &told, sizeof(told));

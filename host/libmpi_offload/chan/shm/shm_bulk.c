@@ -66,6 +66,12 @@ static bool both_copy(const struct nof_request *req, const struct nof_shm_found 
            (peer->sends == 0 || found->len <= BOTH_WAYS_MOST) && among_several(found) && sender_awaits(peer);
 }
 
+/* both_copy() may wait for a while: it is asked last. */
+static bool goes_in_cells(const struct nof_request *req, const struct nof_shm_found *found)
+{
+    return req->streamed || (found->flags & NOF_SHM_F_APART) != 0 || both_copy(req, found);
+}
+
 #define WITHOUT_UNITS 64u /* the end tells what has come */
 
 static void fetch(struct nof_request *req, const struct nof_shm_found *found)
@@ -81,8 +87,7 @@ static void fetch(struct nof_request *req, const struct nof_shm_found *found)
     }
     if (late && !nof_shm.dead && nof_shm_pull(req, found))
         return;
-    bool both = both_copy(req, found), apart = both || req->streamed || (found->flags & NOF_SHM_F_APART) != 0;
-    bool at_once = !late && (take == 0 || (!apart && nof_shm_reads(peer)));
+    bool at_once = !late && (take == 0 || (!goes_in_cells(req, found) && nof_shm_reads(peer)));
     int rc = take > 0 && at_once ? nof_shm_read(peer, found, req->data, take) : 0;
     if (rc == -EPERM) { /* it is no longer allowed */
         nof_cma_close(&peer->cma);

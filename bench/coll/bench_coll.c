@@ -30,9 +30,10 @@
 #define PROGRAM "bench/coll_mpi"
 #define SOURCE "programs/coll_mpi.c"
 #define FIGURE_BYTES 64u
-/* Of another MPI's jobs, each of which may take RUN_S: then it is measured no more. */
+/* Figures of another MPI whose job failed, each of which may take RUN_S: then it is measured no more. */
 #define FAILURES_MOST 3u
 #define FAILED "its program failed or took too long"
+#define GIVEN_UP "three of its figures failed, and it was measured no more"
 #define CLOSE 0.05 /* as good as the best, if its runs are not further apart themselves */
 #define KI 1024u
 #define MI (1024u * 1024u)
@@ -62,6 +63,7 @@ struct figure {
     size_t n;
     double ms[RUNS_MAX]; /* sorted, once all are there */
     double drops;
+    bool failed; /* of another MPI: it is not tried again */
 };
 
 struct bench {
@@ -160,12 +162,15 @@ static bool measure_one(struct bench *b, int first, int what, unsigned size)
 static bool measure_besides(struct bench *b, int first, unsigned size)
 {
     for (int i = 0; i < BESIDES; i++) {
-        if (b->why[i] != NULL || measure_one(b, first, ALGORITHMS + i, size))
+        struct figure *f = &b->beside[i][first][size];
+
+        if (b->why[i] != NULL || f->failed || measure_one(b, first, ALGORITHMS + i, size))
             continue;
         if (i == AUTO)
             return false;
+        f->failed = true;
         if (++b->failures[i] == FAILURES_MOST)
-            b->why[i] = FAILED;
+            b->why[i] = GIVEN_UP;
     }
     return true;
 }
@@ -289,7 +294,7 @@ static void append_besides(struct bench *b, struct nof_bench_report *report, jso
 
         if (i != AUTO)
             f->drops = NAN; /* its switch is not asked */
-        if (i != AUTO && f->n == 0 && b->why[i] == NULL) {
+        if (f->failed) {
             name_figure(figure, algorithms[first].collective, b->sizes[s], beside_names[i]);
             nof_bench_skip(report, figure, FAILED);
         }

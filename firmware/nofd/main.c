@@ -126,24 +126,36 @@ static int block_signals(void)
 }
 
 #define FILES_LEAST 64u /* of EAL, the sockets, and a rank or two */
-#define ADDRESSES_LEAST \
-    ((rlim_t)128 << 20) /* of EAL and its threads: with 122 MiB it starts, and tells what it lacks */
+#define ADDRESSES_BASE ((rlim_t)112 << 20) /* of EAL without its threads' stacks: 88 MiB were enough for it */
+
+/* Of EAL: a thread for each core, and one of its own. */
+static rlim_t addresses_least(unsigned cores)
+{
+    struct rlimit stack;
+
+    if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur == RLIM_INFINITY)
+        stack.rlim_cur = (rlim_t)2 << 20; /* what glibc takes then */
+    return stack.rlim_cur > (RLIM_INFINITY - ADDRESSES_BASE) / (cores + 1)
+               ? RLIM_INFINITY
+               : ADDRESSES_BASE + (cores + 1) * stack.rlim_cur;
+}
 
 /* Returns whether the daemon can start with what it may have: DPDK ends a process that it cannot give a descriptor, or
  * a thread's stack. */
-static bool raise_limits(void)
+static bool raise_limits(unsigned cores)
 {
     struct rlimit addresses;
     struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+    rlim_t least = addresses_least(cores);
 
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
-    if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur < ADDRESSES_LEAST) {
-        nofd_error(
-            "at most %llu KiB of address space (ulimit -v), too few for the daemon to begin: raise the limit",
-            (unsigned long long)addresses.rlim_cur / 1024);
+    if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur < least) {
+        nofd_error("at most %llu KiB of address space (ulimit -v), and the daemon needs %llu to begin: raise "
+                   "the limit",
+                   (unsigned long long)addresses.rlim_cur / 1024, (unsigned long long)least / 1024);
         return false;
     }
     if (limit.rlim_cur >= FILES_LEAST)
@@ -303,7 +315,7 @@ int main(int argc, char **argv)
         return 1;
     }
     signal_fd = block_signals();
-    if (!raise_limits())
+    if (!raise_limits(d.options.cores))
         return 1;
     /* Other users' payload passes through us: nobody with our ids alone may look into us. */
     if (!d.options.private_job)

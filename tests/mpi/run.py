@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 import leftovers  # noqa: E402
 
 NOF, VICTIM = sys.argv[1:3]
+NOFD = os.path.join(os.path.dirname(NOF), "nofd")
 PATIENCE_S = 120  # a deadline that only a fault reaches, also on a slow machine
 MARK = f"nof-run-test-{os.getpid()}"
 ENV = {k: v for k, v in os.environ.items() if not k.startswith(("NOF_", "PMI"))} | {leftovers.NAME: MARK}
@@ -225,6 +226,19 @@ class Run(unittest.TestCase):
                 self.assertIn("ulimit -v", r.stderr, f"{megabytes} MB")
         self.assertEqual(r.returncode, 0, r.stderr)
         self.assertGreaterEqual(failed, 2)
+
+    def test_a_daemon_that_cannot_begin_needs_stacks(self):
+        """DPDK ends a process for whose threads there is no room: so many that it would are refused before."""
+        for stack_kib, kib, more in ((8192, 150000, ("--fabric", "4", "--cores", "8")), (65536, 200000, ("--fabric", "1")),
+                                     (65536, 660000, ("--fabric", "1", "--cores", "8"))):
+            def limit(stack=stack_kib << 10, addresses=kib << 10):
+                resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))
+                resource.setrlimit(resource.RLIMIT_AS, (addresses, addresses))
+            r = subprocess.run([NOFD, "--private", *more], env=ENV, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+                               preexec_fn=limit)
+            self.assertEqual(r.returncode, 1, r.stderr)
+            self.assertRegex(r.stderr, rf"at most {kib} KiB of address space \(ulimit -v\), and the daemon needs \d+ to begin")
+            self.assertNotIn("PANIC", r.stderr)
 
     def test_too_little_network_memory_is_named(self):
         """A value of the daemon's, by its name, the least, and what decides that."""

@@ -1,31 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An all-to-all in place, in virtual time: what the library chooses is not far behind all messages at once, and drops no frame, on 16
  * hosts with links of 100 Mbit/s and buffers of 60 kB. Prints what it measures. */
-#include <stdio.h>
+#include "timed.h"
 
-#include "../check.h"
-#include "sim.h"
-
-#define HOSTS 16u
-#define RATE_BPS 100000000u
 #define BEHIND 1.05
-
-static struct nof_sim_timed measure(enum nof_sim_timed_way way, uint32_t bytes, bool by_nic)
-{
-    struct nof_sim_timed t = {.hosts = HOSTS,
-                              .by_nic = by_nic,
-                              .amount = bytes,
-                              .times = 5,
-                              .rate_bps = RATE_BPS,
-                              .buffer_bytes = 60000,
-                              .mtu_bytes = 1500};
-
-    nof_sim_run_timed(way, &t);
-    if (t.problem[0] != '\0')
-        fprintf(stderr, "%u bytes: %s\n", bytes, t.problem);
-    check(t.problem[0] == '\0');
-    return t;
-}
 
 int main(void)
 {

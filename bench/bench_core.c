@@ -195,9 +195,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->child = arg;
         break;
     case KEY_MTU:
-        a->mtu_bytes = (uint32_t)strtoul(arg, NULL, 10);
-        if (a->mtu_bytes < 576 || a->mtu_bytes > 9216)
-            argp_error(state, "--mtu=%s: from 576 to 9216", arg);
+        a->mtu_bytes = nof_number_option(arg, 576, 9216, "--mtu", state);
         break;
     default:
         return nof_bench_option(key, arg, state, &a->json);

@@ -494,7 +494,6 @@ static void costs_option(struct bench *b, const char *arg, const struct argp_sta
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct bench *b = state->input;
-    char *end;
 
     switch (key) {
     case OPT_TASKS:
@@ -520,9 +519,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         b->delta_bytes = pages_option(arg, "--delta", state);
         return 0;
     case OPT_PAGE_US:
-        b->page_us = strtod(arg, &end);
-        if (end == arg || *end != '\0' || !(b->page_us >= 0 && b->page_us <= 1e6))
-            argp_error(state, "--page-us: '%s' is no number from 0 to 1000000", arg);
+        b->page_us = nof_real_option(arg, 0, 1e6, "--page-us", state);
         return 0;
     case OPT_SCALE:
         b->scale = nof_number_option(arg, 1, 1000, "--scale", state);

@@ -386,9 +386,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--format=%s: fast or paper", arg);
         break;
     case KEY_PASSES:
-        a->passes = (unsigned)strtoul(arg, NULL, 10);
-        if (a->passes < 1 || a->passes > PASSES_MAX)
-            argp_error(state, "--passes=%s: from 1 to %u", arg, PASSES_MAX);
+        a->passes = nof_number_option(arg, 1, PASSES_MAX, "--passes", state);
         break;
     case ARGP_KEY_ARG:
         if (a->paths == FILES_MAX)

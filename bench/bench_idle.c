@@ -192,14 +192,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case OPT_SECONDS:
-        b->seconds = (unsigned)atoi(arg);
-        if (b->seconds < 1 || b->seconds > 60)
-            argp_error(state, "--seconds is 1 to 60");
+        b->seconds = nof_number_option(arg, 1, 60, "--seconds", state);
         return 0;
     case OPT_SILENCES:
-        b->silences = (unsigned)atoi(arg);
-        if (b->silences < 1 || b->silences > WAKES_MAX)
-            argp_error(state, "--silences is 1 to %d", WAKES_MAX);
+        b->silences = nof_number_option(arg, 1, WAKES_MAX, "--silences", state);
         return 0;
     default:
         return nof_bench_option(key, arg, state, &b->json);

@@ -324,9 +324,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case OPT_WINDOW:
-        b->window_ms = (unsigned)atoi(arg);
-        if (b->window_ms < 10 || b->window_ms > 10000)
-            argp_error(state, "--window is 10 to 10000 ms");
+        b->window_ms = nof_number_option(arg, 10, 10000, "--window", state);
         return 0;
     case OPT_ONLY:
         while (neighbour_attacks[i].name != NULL && strcmp(neighbour_attacks[i].name, arg) != 0)

@@ -184,29 +184,16 @@ static void print_table(const struct nof_bench_report *report, const json_t *res
     }
 }
 
-/* A number of at least 1 in an option. */
-static int number(const char *arg, int most, const char *what, const struct argp_state *state)
-{
-    char *end;
-    long value = strtol(arg, &end, 10);
-
-    if (*arg == '\0' || *end != '\0' || value < 1 || value > most)
-        argp_error(state, "%s is 1 to %d", what, most);
-    return (int)value;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct bench *b = state->input;
 
     switch (key) {
     case OPT_HOSTS:
-        b->hosts = number(arg, 64, "--hosts", state);
+        b->hosts = (int)nof_number_option(arg, 1, 64, "--hosts", state);
         return 0;
     case OPT_SIM_HOSTS:
-        b->sim_hosts = number(arg, NOF_OVERLAP_SIM_HOSTS_MAX, "--sim-hosts", state);
-        if (b->sim_hosts < 2)
-            argp_error(state, "--sim-hosts is 2 to %d", NOF_OVERLAP_SIM_HOSTS_MAX);
+        b->sim_hosts = (int)nof_number_option(arg, 2, NOF_OVERLAP_SIM_HOSTS_MAX, "--sim-hosts", state);
         return 0;
     case OPT_WHERE:
         b->in_sim = strcmp(arg, "machine") != 0;
@@ -215,13 +202,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--where is sim, machine or both");
         return 0;
     case OPT_RUNS:
-        b->runs = number(arg, RUNS_MAX, "--runs", state);
+        b->runs = (int)nof_number_option(arg, 1, RUNS_MAX, "--runs", state);
         return 0;
     case OPT_ROUNDS:
-        snprintf(b->rounds, sizeof(b->rounds), "%d", number(arg, 100000, "--rounds", state));
+        snprintf(b->rounds, sizeof(b->rounds), "%u", nof_number_option(arg, 1, 100000, "--rounds", state));
         return 0;
     case OPT_BYTES:
-        snprintf(b->bytes, sizeof(b->bytes), "%d", number(arg, 1 << 24, "--bytes", state));
+        snprintf(b->bytes, sizeof(b->bytes), "%u", nof_number_option(arg, 1, 1 << 24, "--bytes", state));
         return 0;
     default:
         return nof_bench_option(key, arg, state, &b->json);

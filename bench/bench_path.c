@@ -245,7 +245,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct arguments *a = state->input;
     switch (key) {
     case 's':
-        a->seed = strtoull(arg, NULL, 10);
+        a->seed = nof_number_option(arg, 0, UINT32_MAX, "--seed", state);
         break;
     default:
         return nof_bench_option(key, arg, state, &a->json);

@@ -283,15 +283,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case OPT_HOSTS:
-        snprintf(b->hosts, sizeof(b->hosts), "%s", arg);
+        snprintf(b->hosts, sizeof(b->hosts), "%u", nof_number_option(arg, 1, 2, "--hosts", state));
         return 0;
     case OPT_MS:
-        snprintf(b->ms, sizeof(b->ms), "%s", arg);
+        nof_ms_option(arg, b->ms, sizeof(b->ms), state);
         return 0;
     case OPT_ROUNDS:
-        b->rounds = atoi(arg);
-        if (b->rounds < 1 || b->rounds > ROUNDS_MAX)
-            argp_error(state, "--rounds is 1 to %d", ROUNDS_MAX);
+        b->rounds = (int)nof_number_option(arg, 1, ROUNDS_MAX, "--rounds", state);
         return 0;
     default:
         return nof_bench_option(key, arg, state, &b->json);

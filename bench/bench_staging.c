@@ -240,14 +240,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case OPT_ROUNDS:
-        if (atoi(arg) < 1 || atoi(arg) > 1000)
-            argp_error(state, "--rounds is 1 to 1000");
-        snprintf(b->rounds, sizeof(b->rounds), "%s", arg);
+        snprintf(b->rounds, sizeof(b->rounds), "%u", nof_number_option(arg, 1, 1000, "--rounds", state));
         return 0;
     case OPT_RUNS:
-        b->runs = atoi(arg);
-        if (b->runs < 1 || b->runs > RUNS_MAX)
-            argp_error(state, "--runs is 1 to %d", RUNS_MAX);
+        b->runs = (int)nof_number_option(arg, 1, RUNS_MAX, "--runs", state);
         return 0;
     default:
         return nof_bench_option(key, arg, state, &b->json);

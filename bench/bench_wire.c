@@ -56,9 +56,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->keep_logs = true;
         return 0;
     case 's':
-        o->seconds = atof(arg);
-        if (!(o->seconds >= 0.1 && o->seconds <= 60))
-            argp_error(state, "--seconds=%s: it is a time from 0.1 to 60", arg);
+        o->seconds = nof_real_option(arg, 0.1, 60, "--seconds", state);
         return 0;
     default:
         return nof_bench_option(key, arg, state, &o->json);

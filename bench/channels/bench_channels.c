@@ -323,13 +323,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case OPT_MS:
-        nof_bench_ms(arg, b->ms, sizeof(b->ms), state);
+        nof_ms_option(arg, b->ms, sizeof(b->ms), state);
         return 0;
     case OPT_ROUNDS:
-        b->rounds = (int)nof_bench_whole("rounds", arg, 1, ROUNDS_MAX, state);
+        b->rounds = (int)nof_number_option(arg, 1, ROUNDS_MAX, "--rounds", state);
         return 0;
     case OPT_MAX:
-        b->most_bytes = nof_bench_whole("max", arg, 8, bytes_of(SIZES - 1), state);
+        b->most_bytes = nof_number_option(arg, 8, (unsigned)bytes_of(SIZES - 1), "--max", state);
         return 0;
     case OPT_TUNE:
         b->tune = true;

@@ -441,16 +441,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case OPT_MS:
-        nof_bench_ms(arg, b->ms, sizeof(b->ms), state);
+        nof_ms_option(arg, b->ms, sizeof(b->ms), state);
         return 0;
     case OPT_ROUNDS:
-        b->rounds = (int)nof_bench_whole("rounds", arg, 1, ROUNDS_MAX, state);
+        b->rounds = (int)nof_number_option(arg, 1, ROUNDS_MAX, "--rounds", state);
         return 0;
     case OPT_RANKS:
-        b->most_ranks = nof_bench_whole("ranks", arg, 2, 256, state);
+        b->most_ranks = nof_number_option(arg, 2, 256, "--ranks", state);
         return 0;
     case OPT_CONNECTIONS:
-        b->connections = nof_bench_whole("connections", arg, 0, 1000, state);
+        b->connections = nof_number_option(arg, 0, 1000, "--connections", state);
         return 0;
     case OPT_ONLY:
         b->wanted = parts_of(arg, state);

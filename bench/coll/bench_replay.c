@@ -133,10 +133,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case OPT_COMPUTE:
-        b->factor = nof_bench_real_option("compute", arg, 0, 1000, state);
+        b->factor = nof_real_option(arg, 0, 1000, "--compute", state);
         return 0;
     case OPT_SCALE:
-        b->scale = nof_bench_real_option("scale", arg, 1, 100, state);
+        b->scale = nof_real_option(arg, 1, 100, "--scale", state);
         return 0;
     case ARGP_KEY_ARG:
         if (b->folders == NOF_JOBS_ROWS_MAX)

@@ -518,16 +518,13 @@ enum { KEY_CHILD = 256, KEY_PAIRS };
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
-    char *end;
 
     switch (key) {
     case KEY_CHILD:
         a->child = arg;
         break;
     case KEY_PAIRS:
-        a->pairs = (unsigned)strtoul(arg, &end, 10);
-        if (*end != '\0' || a->pairs < 1 || a->pairs > PAIRS_MAX)
-            argp_error(state, "--pairs=%s: from 1 to %u", arg, PAIRS_MAX);
+        a->pairs = nof_number_option(arg, 1, PAIRS_MAX, "--pairs", state);
         break;
     default:
         return nof_bench_option(key, arg, state, &a->json);

@@ -80,10 +80,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->keep_logs = true;
         return 0;
     case 's':
-        o->seconds = nof_bench_real_option("seconds", arg, 0.1, 60, state);
+        o->seconds = nof_real_option(arg, 0.1, 60, "--seconds", state);
         return 0;
     case 'r':
-        o->kpps = nof_bench_real_option("kpps", arg, 0.1, 2000, state);
+        o->kpps = nof_real_option(arg, 0.1, 2000, "--kpps", state);
         return 0;
     case 'o':
         check_only(arg, state);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nof_private/units.h"
+
 error_t nof_bench_option(int key, const char *arg, struct argp_state *state, bool *json)
 {
     switch (key) {
@@ -19,28 +21,28 @@ error_t nof_bench_option(int key, const char *arg, struct argp_state *state, boo
     }
 }
 
-long nof_bench_whole(const char *name, const char *arg, long least, long most, struct argp_state *state)
+unsigned nof_number_option(const char *arg, unsigned least, unsigned most, const char *name,
+                           const struct argp_state *state)
 {
-    char *end;
-    long n = strtol(arg, &end, 10);
+    uint64_t value;
 
-    if (end == arg || *end != '\0' || n < least || n > most)
-        argp_error(state, "--%s=%s: %ld to %ld", name, arg, least, most);
-    return n;
+    if (nofd_units_number(arg, least, most, &value) != 0)
+        argp_error(state, "%s=%s: it is a whole number from %u to %u", name, arg, least, most);
+    return (unsigned)value;
 }
 
-double nof_bench_real_option(const char *name, const char *arg, double least, double most,
-                             struct argp_state *state)
+double nof_real_option(const char *arg, double least, double most, const char *name,
+                       const struct argp_state *state)
 {
     char *end;
     double value = strtod(arg, &end);
 
     if (end == arg || *end != '\0' || !(value >= least && value <= most))
-        argp_error(state, "--%s=%s: it is a number from %g to %g", name, arg, least, most);
+        argp_error(state, "%s=%s: it is a number from %g to %g", name, arg, least, most);
     return value;
 }
 
-void nof_bench_ms(const char *arg, char *out, size_t size, struct argp_state *state)
+void nof_ms_option(const char *arg, char *out, size_t size, const struct argp_state *state)
 {
     char *end;
 

@@ -4,17 +4,6 @@
 #include <string.h>
 
 #include "nof_private/units.h"
-#include "option.h"
-
-unsigned nof_number_option(const char *arg, unsigned least, unsigned most, const char *what,
-                           const struct argp_state *state)
-{
-    uint64_t value;
-
-    if (nofd_units_number(arg, least, most, &value) != 0)
-        argp_error(state, "%s is %u to %u", what, least, most);
-    return (unsigned)value;
-}
 
 unsigned nof_numbers_option(const char *text, unsigned least, unsigned most, unsigned *numbers, unsigned room,
                             const char *what, const struct argp_state *state)

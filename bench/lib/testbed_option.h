@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Options of benches of collectives: the network of a testbed, lists of sizes, numbers. What is wrong ends the bench with a
- * sentence (argp_error). */
+ * Options of benches of collectives: the network of a testbed, lists of sizes and of numbers. What is wrong ends the bench
+ * with a sentence (argp_error). */
 #ifndef NOF_BENCH_TESTBED_OPTION_H
 #define NOF_BENCH_TESTBED_OPTION_H
 
@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "option.h"
 #include "testbed.h"
 
 enum { NOF_OPTION_HOSTS = 512, NOF_OPTION_LINK, NOF_OPTION_BUFFER, NOF_OPTION_MTU };
@@ -32,8 +33,6 @@ error_t nof_testbed_option(int key, char *arg, struct argp_state *state, struct 
 
 /* "64,1k" of 1 to 16M each, at most `most`: how many. */
 unsigned nof_sizes_option(const char *text, uint64_t *sizes, unsigned most, const struct argp_state *state);
-unsigned nof_number_option(const char *arg, unsigned least, unsigned most, const char *what,
-                           const struct argp_state *state);
 /* "4,8,16", of least to most each, at most `room` different ones: how many. */
 unsigned nof_numbers_option(const char *text, unsigned least, unsigned most, unsigned *numbers, unsigned room,
                             const char *what, const struct argp_state *state);

@@ -122,7 +122,10 @@ class Benches(unittest.TestCase):
                                  ("npb", "--kernel cg", "--kernel"),
                                  ("npb", "--class X", "--class"), ("npb", "--hosts 6", "--hosts: 6 is no power of two"),
                                  ("npb", "--dir /dev/null", "--dir"), ("replay", "", "name the folder of a recording"),
-                                 ("replay", "--compute x .", "--compute=x: it is a number")):
+                                 ("replay", "--compute x .", "--compute=x: it is a number"),
+                                 ("core", "--mtu 1500x", "--mtu=1500x: it is a whole number"),
+                                 ("wire", "--seconds 1x", "--seconds=1x: it is a number"),
+                                 ("staging", "--runs 1x", "--runs=1x: it is a whole number")):
             r = bench(name, *args.split())
             self.assertEqual((r.returncode, r.stdout), (2, ""), args)
             self.assertRegex(r.stderr, rf"\Anof bench {name}: {said}")

@@ -139,6 +139,11 @@ named '`tools/x.c`, `match.spilled`, `nof set eager_max_bytes=1`, `nof stats --j
 for lie in '`tools/y.c`' '[x](tools/y.c)' '`match.spoiled`' '`nof set eager_min=1`' '`nof stat`' '`nof stats --jason`'; do
     named "$lie" && { echo "docs_names lets pass: $lie"; status=1; }
 done
+mkdir "$work/named/docs/decisions"
+: >"$work/named/docs/decisions/0001-x.md"
+named 'x' && { echo 'docs_names lets pass: a decision without a row'; status=1; }
+echo '| [0001](0001-x.md) | x | |' >"$work/named/docs/decisions/README.md"
+named 'x' || { echo 'docs_names refuses a decision with its row:'; cat "$work/said"; status=1; }
 
 printf '%s\n' '#include <stdlib.h>' 'void *f(void);' 'void *f(void) { return malloc(1); }' >"$work/heap.c"
 "$cc" -c "$work/heap.c" -o "$work/heap.o"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: docs_names.py ROOT
 What README.md, CONTRIBUTING.md and docs/ name is there: paths of the tree, counters, features, commands, options;
-and no two decisions have one number."""
+no two decisions have one number, and docs/decisions/README.md has a row of each."""
 import pathlib
 import re
 import subprocess
@@ -104,10 +104,14 @@ def check_options(text, words):
                 yield number, f"no option --{word}"
 
 
-def check_numbers():
-    """A number of two decisions names neither."""
+def check_decisions():
+    """A number of two decisions names neither; one that the list lacks is not found."""
     seen = {}
-    for page in sorted((ROOT / "docs/decisions").glob("[0-9]*.md")):
+    folder = ROOT / "docs/decisions"
+    rows = (folder / "README.md").read_text() if (folder / "README.md").exists() else ""
+    for page in sorted(folder.glob("[0-9]*.md")):
+        if f"| [{page.name[:4]}]({page.name}) |" not in rows:
+            yield f"docs/decisions/README.md: no row begins with | [{page.name[:4]}]({page.name}) |"
         other = seen.setdefault(page.name[:4], page)
         if other != page:
             yield f"{page.relative_to(ROOT)}: its number is that of {other.name}"
@@ -128,7 +132,7 @@ def main():
         for number, what in sorted(set(found)):
             print(f"{page.relative_to(ROOT)}:{number}: {what}")
             wrong += 1
-    for what in check_numbers():
+    for what in check_decisions():
         print(what)
         wrong += 1
     sys.exit(1 if wrong else 0)

@@ -94,9 +94,9 @@ int main(int argc, char **argv)
     t_begin(&argc, &argv, 2);
     t_errors_return();
     CHECK(uname(&kernel) == 0 && sscanf(kernel.release, "%d.%d", &major, &minor) == 2);
-    if (major * 100 + minor < 611) {
+    if (major * 100 + minor < 607) {
         if (t_rank == 0)
-            printf("skipped: needs Linux 6.11, this is %s\n", kernel.release);
+            printf("skipped: needs Linux 6.7, this is %s\n", kernel.release);
         MPI_Finalize();
         return 77;
     }

@@ -1,61 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "delta/delta_pages.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "delta/delta_count.h"
 
-/* Of linux/fs.h since 6.11: what lies at an address, without the text of all mappings. */
-struct query {
-    uint64_t size, flags, address, start, end, is, page_bytes, offset, inode;
-    uint32_t dev_major, dev_minor, name_bytes, build_id_bytes;
-    uint64_t name, build_id;
-};
-#define QUERY _IOWR('f', 17, struct query)
-enum { READABLE = 1, WRITABLE = 2, SHARED = 8 };
-
-struct mapping {
-    uintptr_t start, end;
-    bool usable; /* can be read and written */
-    bool readable;
-    bool own; /* private memory without a file, of pages of that size, and no stack */
-};
-
-static int maps = -1, memory = -1;
-static bool has_query;
-
-static bool ask(uintptr_t address, struct mapping *found)
-{
-    char name[16] = "";
-    struct query q = {
-        .size = sizeof(q), .address = address, .name_bytes = sizeof(name), .name = (uint64_t)(uintptr_t)name};
-    if (ioctl(maps, QUERY, &q) != 0) {
-        q.name_bytes = 0; /* a longer name is no stack's */
-        q.name = 0;
-        if (errno != ENAMETOOLONG || ioctl(maps, QUERY, &q) != 0)
-            return false;
-    }
-    found->start = (uintptr_t)q.start;
-    found->end = (uintptr_t)q.end;
-    found->usable = (q.is & (READABLE | WRITABLE)) == (READABLE | WRITABLE);
-    found->readable = (q.is & READABLE) != 0;
-    found->own = (q.is & SHARED) == 0 && q.inode == 0 && q.page_bytes == NOF_DELTA_PAGE &&
-                 !(name[0] == '[' && name[1] == 's');
-    return true;
-}
+static int memory = -1;
+static bool opened;
 
 static bool look_at_self(void)
 {
-    struct mapping here;
-    maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-    return maps >= 0 && memory >= 0 && sysconf(_SC_PAGESIZE) == (long)NOF_DELTA_PAGE &&
-           ask((uintptr_t)&here, &here);
+    return nof_delta_maps_open() && memory >= 0 && sysconf(_SC_PAGESIZE) == (long)NOF_DELTA_PAGE;
 }
 
 bool nof_delta_pages_open(void)
@@ -63,25 +22,24 @@ bool nof_delta_pages_open(void)
     static bool tried;
     if (!tried) {
         tried = true;
-        has_query = look_at_self();
+        opened = look_at_self();
     }
-    return has_query;
+    return opened;
 }
 
 void nof_delta_pages_in_child(void)
 {
-    if (!has_query)
+    if (!opened)
         return;
-    (void)close(maps);
     (void)close(memory);
-    has_query = look_at_self();
+    opened = look_at_self();
 }
 
 bool nof_delta_pages_plain(uintptr_t low, uintptr_t high)
 {
-    struct mapping m;
+    struct nof_delta_mapping m;
     while (low < high) {
-        if (!ask(low, &m) || !m.usable || !m.own || m.end <= low)
+        if (!nof_delta_maps_ask(low, &m) || !m.usable || !m.own || m.end <= low)
             return false;
         low = m.end;
     }
@@ -100,21 +58,21 @@ __attribute__((no_sanitize("address"))) bool nof_delta_pages_block(uintptr_t dat
 
 bool nof_delta_pages_usable(uintptr_t address)
 {
-    struct mapping m;
-    return has_query && ask(address, &m) && m.usable;
+    struct nof_delta_mapping m;
+    return opened && nof_delta_maps_ask(address, &m) && m.usable;
 }
 
 bool nof_delta_pages_own(uintptr_t address)
 {
-    struct mapping m;
-    return has_query && ask(address, &m) && m.own;
+    struct nof_delta_mapping m;
+    return opened && nof_delta_maps_ask(address, &m) && m.own;
 }
 
 static bool hidden(uintptr_t low, uintptr_t high)
 {
-    struct mapping m;
+    struct nof_delta_mapping m;
     while (low < high) {
-        if (!ask(low, &m) || m.readable || m.usable || !m.own || m.end <= low)
+        if (!nof_delta_maps_ask(low, &m) || m.readable || m.usable || !m.own || m.end <= low)
             return false;
         low = m.end;
     }
@@ -134,10 +92,10 @@ static bool allow(uintptr_t low, size_t bytes)
 /* What was unmapped, or is another mapping by now, is left alone: ours can be read, or not, and is nobody else's. */
 static bool give_back(uintptr_t low, uintptr_t high, bool readable)
 {
-    struct mapping m;
+    struct nof_delta_mapping m;
     bool all = true;
     while (low < high) {
-        if (!ask(low, &m) || m.end <= low) {
+        if (!nof_delta_maps_ask(low, &m) || m.end <= low) {
             all = false;
             low += NOF_DELTA_PAGE;
             continue;
@@ -152,8 +110,8 @@ static bool give_back(uintptr_t low, uintptr_t high, bool readable)
 
 bool nof_delta_pages_release(uintptr_t address)
 {
-    struct mapping m;
-    return has_query && ask(address, &m) && m.own && !m.usable && allow(m.start, m.end - m.start);
+    struct nof_delta_mapping m;
+    return opened && nof_delta_maps_ask(address, &m) && m.own && !m.usable && allow(m.start, m.end - m.start);
 }
 
 static const char *open_mprotect(void)

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NOF_DELTA_PAGE ((uintptr_t)4096)
+#include "delta/delta_maps.h"
 
-/* False: this process cannot be told about its own mappings (a kernel without /proc), or has other pages. */
+/* False: this process cannot be told about its own mappings (there is no /proc), or has other pages. */
 bool nof_delta_pages_open(void);
 /* After fork(): until then it is told of its parent's. */
 void nof_delta_pages_in_child(void);

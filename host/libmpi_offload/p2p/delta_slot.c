@@ -66,11 +66,10 @@ static bool watchable(void)
     if (!told)
         fprintf(
             stderr,
-            "libmpi_offload: rank %d on %s: NOF_DELTA: pages cannot be watched, because this kernel does "
-            "not tell what lies at an address (Linux 6.11 and /proc do); increments of sends are those "
-            "that the program's calls tell, receives are waited for as a whole, so ranks that all receive "
-            "before they send wait for ever: for them, set NOF_DELTA=explicit and call "
-            "MPIX_Delta_wait_data\n",
+            "libmpi_offload: rank %d on %s: NOF_DELTA: pages cannot be watched, because /proc does not "
+            "tell what lies at an address; increments of sends are those that the program's calls tell, "
+            "receives are waited for as a whole, so ranks that all receive before they send wait for ever: "
+            "mount /proc, or set NOF_DELTA=explicit and call MPIX_Delta_wait_data\n",
             nof_lib.world_rank, nof_lib.host);
     told = true;
     return false;

@@ -199,12 +199,34 @@ static void nobody(void)
     OK(MPI_Request_free(&req[0]));
 }
 
+/* A send of which partitions are not ready would never end without its request, and its receiver would wait for ever. */
+static void freed_unready(int partitions)
+{
+    int other = t_rank ^ 1, *a = calloc((size_t)partitions, sizeof(*a));
+    MPI_Request req[2];
+    CHECK(a != NULL);
+    OK(MPI_Precv_init(a, partitions, 1, MPI_INT, other, 10, MPI_COMM_WORLD, MPI_INFO_NULL, &req[1]));
+    OK(MPI_Psend_init(a, partitions, 1, MPI_INT, other, 10, MPI_COMM_WORLD, MPI_INFO_NULL, &req[0]));
+    OK(MPI_Startall(2, req));
+    FAILS(MPI_Request_free(&req[0]), MPI_ERR_REQUEST);
+    OK(MPI_Pready_range(0, partitions - 2, req[0]));
+    FAILS(MPI_Request_free(&req[0]), MPI_ERR_REQUEST);
+    OK(MPI_Pready(partitions - 1, req[0]));
+    OK(MPI_Request_free(&req[0]));
+    OK(MPI_Wait(&req[1], MPI_STATUS_IGNORE));
+    OK(MPI_Request_free(&req[1]));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    free(a);
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 2);
     t_errors_return();
     FAILS(MPI_Pready(0, MPI_REQUEST_NULL), MPI_ERR_REQUEST);
     nobody();
+    freed_unready(2);
+    freed_unready(1000);
     round_trip(1, 1, 1, 1);
     round_trip(10, 10, 1, 1);
     round_trip(t_rank == 0 ? 12 : 5, t_rank == 0 ? 12 : 5, 1, 1);

@@ -2,6 +2,7 @@
 #include "chan/chan.h"
 #include "comm/entry.h"
 #include "api/greq.h"
+#include "p2p/part.h"
 #include "p2p/pt2pt.h"
 #include "base/wait.h"
 
@@ -56,16 +57,30 @@ int PMPI_Startall(int count, MPI_Request array_of_requests[])
     return nof_lib_leave(c, rc, __func__);
 }
 
+/* What runs goes on without its request, if nothing needs the request any more. */
+static int check_free(const struct nof_request *req)
+{
+    char unready[64];
+    if (req == NULL)
+        return nof_error(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL");
+    if (!req->active || req->complete)
+        return MPI_SUCCESS;
+    if (req->kind == NOF_REQUEST_COLL)
+        return nof_error(MPI_ERR_REQUEST, "a collective operation that still runs must be waited for");
+    if (req->kind == NOF_REQUEST_PSEND && nof_part_unready(req, unready, sizeof(unready)))
+        return nof_error(MPI_ERR_REQUEST,
+                         "a partitioned send %s would never end: call MPI_Pready for all first", unready);
+    return MPI_SUCCESS;
+}
+
 NOF_MPI(Request_free)
 int PMPI_Request_free(MPI_Request *request)
 {
     nof_lib_enter(__func__);
     struct nof_request *req;
     int rc = nof_request_check_at(request, &req);
-    if (rc == MPI_SUCCESS && req == NULL)
-        rc = nof_error(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL");
-    if (rc == MPI_SUCCESS && req->kind == NOF_REQUEST_COLL && req->active && !req->complete)
-        rc = nof_error(MPI_ERR_REQUEST, "a collective operation that still runs must be waited for");
+    if (rc == MPI_SUCCESS)
+        rc = check_free(req);
     if (rc == MPI_SUCCESS) {
         bool running = req->active && !req->complete;
         if (req->greq == NULL) { /* a generalized one is completed through a copy of its handle */

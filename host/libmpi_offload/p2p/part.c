@@ -632,14 +632,21 @@ static int part_status(const struct nof_request *req, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
-static void missing(const struct nof_request *req, char *text, size_t bytes)
+bool nof_part_unready(const struct nof_request *req, char *text, size_t bytes)
 {
     const struct nof_part *p = req->part;
+    bool knows = req->kind == NOF_REQUEST_PSEND && (p->is_on_board || p->flag != NULL);
     int unready = 0;
-    for (int i = 0; req->kind == NOF_REQUEST_PSEND && p->flag != NULL && i < p->partitions; i++)
+    for (int i = 0; knows && i < p->partitions; i++)
         unready += !is_ready(p, (size_t)i);
     if (unready > 0)
         snprintf(text, bytes, "of which %d of %d partitions are not ready", unready, p->partitions);
+    return unready > 0;
+}
+
+static void missing(const struct nof_request *req, char *text, size_t bytes)
+{
+    (void)nof_part_unready(req, text, bytes);
 }
 
 static const struct nof_request_ops ops = {

@@ -28,6 +28,8 @@ int nof_part_check(const struct nof_request *req, int partition);
 bool nof_part_ready_at_once(MPI_Request handle, int partition);
 /* The same under the lock, of any round; a code if there is no such partition or it is ready already. */
 int nof_part_ready(struct nof_request *req, int partition);
+/* Partitions of an active sender are not ready, of which text (of bytes) then tells; of other requests false. */
+bool nof_part_unready(const struct nof_request *req, char *text, size_t bytes);
 /* All bytes of this partition of the receiver are there. */
 bool nof_part_arrived(const struct nof_request *req, int partition);
 

@@ -434,7 +434,7 @@ static int make_cores(struct nofd *d, char *err, size_t err_bytes)
 
         for (unsigned j = i; j < d->nparts; j += d->ncores)
             d->by_core[placed++] = &d->nics[j];
-        if (nofd_core_init(core, i, i + 1, &d->by_core[first], placed - first, d->cores_watch.fd) != 0) {
+        if (nofd_core_init(core, i, &d->by_core[first], placed - first, d->cores_watch.fd) != 0) {
             snprintf(err, err_bytes, "no descriptors for NIC core %u: %s", i, strerror(errno));
             d->ncores = i;
             return -1;

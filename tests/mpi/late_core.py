@@ -34,7 +34,7 @@ def second_core(launcher):
             if int(words["PPid"]) != launcher or words["Name"].strip() != "nofd":
                 continue
             for comm in status.parent.glob("task/*/comm"):
-                if comm.read_text().strip() == "rte-worker-2":
+                if comm.read_text().strip() == "nofd-core-1":
                     return int(comm.parent.name)
         except OSError:
             continue

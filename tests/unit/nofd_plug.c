@@ -71,11 +71,10 @@ int nof_nic_feature_set(struct nof_nic *nic, enum nof_feature feature, uint64_t 
     return NOF_OK;
 }
 
-int nofd_core_init(struct nofd_core *core, unsigned index, unsigned eal_lcore, struct nofd_nic **nics,
-                   unsigned nnics, int main_fd)
+int nofd_core_init(struct nofd_core *core, unsigned index, struct nofd_nic **nics, unsigned nnics,
+                   int main_fd)
 {
     (void)main_fd;
-    assert_int_equal(eal_lcore, index + 1);
     if (index == fail_core) {
         errno = EMFILE;
         return -EMFILE;

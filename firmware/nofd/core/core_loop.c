@@ -5,11 +5,12 @@
 #include "nofd/core/core_loop.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 
-#include <rte_launch.h>
+#include <rte_lcore.h>
 
 #include "nofd/sys/clock.h"
 #include "nofd/dma/copier.h"
@@ -18,8 +19,8 @@
 #define TIMER_SLACK 1000ul /* ns; naps of some 50 us must not become 100 */
 #define OTHER_SOURCES 3u /* beside the NICs */
 
-int nofd_core_init(struct nofd_core *core, unsigned index, unsigned eal_lcore, struct nofd_nic **nics,
-                   unsigned nnics, int main_fd)
+int nofd_core_init(struct nofd_core *core, unsigned index, struct nofd_nic **nics, unsigned nnics,
+                   int main_fd)
 {
     int rc;
 
@@ -32,7 +33,6 @@ int nofd_core_init(struct nofd_core *core, unsigned index, unsigned eal_lcore, s
         nofd_lcore_fini(&core->lcore);
         return -ENOMEM;
     }
-    core->eal_lcore = eal_lcore;
     core->nics = nics;
     core->nnics = nnics;
     core->dma.lcore = &core->lcore;
@@ -99,12 +99,13 @@ static void look_at_pause(struct nofd_core *core)
     core->own_ns = own_ns;
 }
 
-static int run(void *arg)
+static void *run(void *arg)
 {
     struct nofd_core *core = arg;
     const struct nofd_sources sources = core->sources; /* which stay the same, whatever a turn does */
 
     (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK);
+    (void)rte_thread_register(); /* for its share of mempools; without one they work, slower */
     core->lcore.now_ns = nofd_clock_ns();
     core->own_ns = nofd_clock_own_ns();
     while (!nofd_lcore_stopped(&core->lcore)) {
@@ -130,13 +131,15 @@ static int run(void *arg)
         else
             nofd_idle_wait(&core->idle, &core->lcore, &core->sources);
     }
-    __atomic_store_n(&core->ended, 1, __ATOMIC_RELEASE);
-    return 0;
+    return NULL;
 }
 
 /* Copies that have ended come before the NICs, which go on with them in the same turn. */
 int nofd_core_launch(struct nofd_core *core, bool private_job)
 {
+    char name[16]; /* as long as the kernel's may be */
+    int rc;
+
     if (private_job)
         core->dma.copier = nofd_copier_start(&core->dma);
     else
@@ -147,7 +150,11 @@ int nofd_core_launch(struct nofd_core *core, bool private_job)
         add(core, &core->nics[i]->source);
     if (!private_job)
         add(core, &core->dma.pools.bells);
-    return rte_eal_remote_launch(run, core, core->eal_lcore);
+    snprintf(name, sizeof(name), "nofd-core-%u", core->lcore.index);
+    rc = pthread_create(&core->thread, NULL, run, core);
+    if (rc == 0)
+        (void)pthread_setname_np(core->thread, name);
+    return -rc;
 }
 
 void nofd_core_stop(struct nofd_core *core)
@@ -157,7 +164,5 @@ void nofd_core_stop(struct nofd_core *core)
 
 void nofd_core_wait(struct nofd_core *core)
 {
-    (void)rte_eal_wait_lcore(core->eal_lcore);
-    /* All that the core wrote is ours now, and ThreadSanitizer sees why. */
-    (void)__atomic_load_n(&core->ended, __ATOMIC_ACQUIRE);
+    (void)pthread_join(core->thread, NULL);
 }

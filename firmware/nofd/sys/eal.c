@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <net/if.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -170,14 +171,10 @@ static bool wants_hugepages(const struct nofd_options *o)
 static void fill(struct args *args, const struct nofd_options *o)
 {
     char cpus[CPUS_TEXT];
-    char lcores[TEXT_MAX / 2];
     bool debug = o->feature[NOF_F_LOG_LEVEL] >= NOFD_LOG_DEBUG;
-    size_t used = 0;
     bool pci = false;
 
     cpu_list(cpus, sizeof(cpus));
-    for (unsigned i = 0; i <= o->cores && used < sizeof(lcores); i++)
-        used += (size_t)snprintf(lcores + used, sizeof(lcores) - used, "%s%u@%s", i > 0 ? "," : "", i, cpus);
     add(args, "nofd");
     add(args, wants_hugepages(o) ? "--in-memory" : "--no-huge");
     add(args, "--no-shconf");
@@ -185,8 +182,7 @@ static void fill(struct args *args, const struct nofd_options *o)
     add(args, "--no-hpet");
     add(args, "-m");
     add(args, "%u", memory_mb(o));
-    args->overflow |= used >= sizeof(lcores);
-    add(args, "--lcores=%s", lcores);
+    add(args, "--lcores=0@%s", cpus); /* the main thread alone: NIC cores register (core/core_loop.h) */
     /* EAL itself would speak of the directory that it cannot make; what else it cannot do, we say. */
     add(args, "--log-level=%s", debug ? "info" : "error");
     if (!debug)
@@ -202,10 +198,42 @@ static void fill(struct args *args, const struct nofd_options *o)
         add(args, "--no-pci");
 }
 
+struct start {
+    struct args *args;
+    int rc, why;
+};
+
+static void *start(void *arg)
+{
+    struct start *s = arg;
+
+    s->rc = rte_eal_init(s->args->argc, s->args->argv);
+    s->why = rte_errno; /* each thread has its own */
+    return NULL;
+}
+
+/* EAL waits for its thread by sleeps of 1 us, over before they begin: in a real-time class that thread never runs if it has the same CPU.
+ * So EAL starts on a thread of no such class, which its own inherit. */
+static void start_without_class(struct start *s)
+{
+    int policy = sched_getscheduler(0);
+    pthread_attr_t attr;
+    pthread_t thread;
+    bool apart = policy == SCHED_FIFO || policy == SCHED_RR;
+
+    (void)pthread_attr_init(&attr);
+    (void)pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED); /* SCHED_OTHER */
+    if (apart && pthread_create(&thread, &attr, start, s) == 0)
+        (void)pthread_join(thread, NULL);
+    else
+        (void)start(s);
+    (void)pthread_attr_destroy(&attr);
+}
+
 int nofd_eal_start(const struct nofd_options *options, char *err, size_t err_bytes)
 {
     static struct args args; /* DPDK keeps pointers into argv */
-    int rc;
+    struct start s = {.args = &args};
 
     /* DPDK makes a directory for what is switched off here, and goes on where none can be made: so that a daemon that
      * is killed at any moment leaves none behind. */
@@ -213,19 +241,19 @@ int nofd_eal_start(const struct nofd_options *options, char *err, size_t err_byt
     fill(&args, options);
     if (args.overflow) {
         snprintf(err, err_bytes,
-                 "DPDK's arguments are too long for %u cores, %u ports and this set of CPUs: give "
-                 "fewer --cores or --port, or bind nofd to a range of CPUs with taskset",
-                 options->cores, options->nports);
+                 "DPDK's arguments are too long for %u ports and this set of CPUs: give "
+                 "fewer --port, or bind nofd to a range of CPUs with taskset",
+                 options->nports);
         return -1;
     }
-    rc = rte_eal_init(args.argc, args.argv);
+    start_without_class(&s);
     if (options->feature[NOF_F_LOG_LEVEL] < NOFD_LOG_DEBUG)
         (void)rte_log_set_level_pattern("lib.eal", RTE_LOG_ERR);
-    if (rc < 0) {
+    if (s.rc < 0) {
         snprintf(err, err_bytes,
                  "DPDK does not start: %s%s; try again with --log debug to see its own words, or with less "
                  "--memory",
-                 rte_strerror(rte_errno), nofd_limits_hint(rte_errno));
+                 rte_strerror(s.why), nofd_limits_hint(s.why));
         return -1;
     }
     return 0;

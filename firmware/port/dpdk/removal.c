@@ -8,7 +8,6 @@
 
 #include <rte_alarm.h>
 #include <rte_dev.h>
-#include <rte_pause.h>
 
 #include "nof/status.h"
 #include "port/dpdk/preflight.h"
@@ -44,15 +43,17 @@ void nof_port_removal_watch(struct nof_dpdk_port *port)
 
 void nof_port_removal_unwatch(struct nof_dpdk_port *port)
 {
+    static const struct timespec nap = {.tv_nsec = 100000};
+
     if (!port->watched)
         return;
     port->watched = false;
-    /* bound: one that DPDK's thread is in at this moment; paid by who closes the port */
+    /* bound: one that DPDK's thread is in at this moment, which may want this CPU; paid by who closes the port */
     while (rte_eth_dev_callback_unregister(port->port_id, RTE_ETH_EVENT_INTR_RMV, on_removed, port) ==
            -EAGAIN)
-        rte_pause();
+        (void)nanosleep(&nap, NULL);
     while (rte_dev_event_callback_unregister(port->info.device, on_device, port) == -EAGAIN)
-        rte_pause();
+        (void)nanosleep(&nap, NULL);
 }
 
 static void passed(void *arg)

@@ -26,6 +26,8 @@
 #define YIELD_LONG_NS 100000u
 #define YIELD_SAVES_NS 10000u /* a sleep and a wake-up */
 #define YIELD_LOSS_MOST_NS 10000000u
+#define REST_AFTER 1024 /* some 40 us */
+#define REST_NS 20000
 #define YIELD_REST 32 /* times what was lost: then it is tried again, for 3 % of the time at most */
 
 __thread bool nof_wait_in_operation;
@@ -49,6 +51,7 @@ static unsigned ask_left = 1;
 uint64_t nof_wait_counted[NOF_POLL_COUNT_MAX];
 static struct nof_wait_work *due_first, *due_last;
 static unsigned polls_nested;
+static unsigned asked_in_vain; /* in a row, by who does not wait */
 
 static uint32_t alone_count(void)
 {
@@ -143,9 +146,24 @@ static int poll_from(unsigned first)
     return n;
 }
 
+/* Who asks again and again keeps a CPU for good in a real-time class, and a yield there is for none but his equals: NIC cores, ranks and
+ * launchers that he waits for may be others. The sleep is for all of them. */
+static void rest(void)
+{
+    int policy = sched_getscheduler(0);
+    if (policy == SCHED_FIFO || policy == SCHED_RR)
+        nanosleep(&(struct timespec){.tv_nsec = REST_NS}, NULL);
+}
+
 int nof_wait_poll(void)
 {
-    return poll_from(0);
+    int n = poll_from(0);
+    asked_in_vain = n > 0 ? 0 : asked_in_vain + 1;
+    if (asked_in_vain == REST_AFTER) {
+        asked_in_vain = 0;
+        rest();
+    }
+    return n;
 }
 
 static void ask_for_polling(void)

@@ -94,10 +94,18 @@ static bool host_valid(const struct nof_program_step *s, uint32_t ranks)
     return is_bare(&bare) && s->peer >= 0 && (uint32_t)s->peer < ranks;
 }
 
+/* It says how many bytes meet its own: of one with a layout that is not told. */
+static bool meets(const struct nof_program_step *s)
+{
+    return s->opcode == NOF_STEP_SEND &&
+           (s->flags & (NOF_STEP_F_ANNOUNCED | NOF_STEP_F_LAYOUT)) == NOF_STEP_F_ANNOUNCED;
+}
+
 static bool step_valid(const struct nof_program_step *s, uint32_t ranks)
 {
     bool works = s->opcode == NOF_STEP_REDUCE || s->opcode == NOF_STEP_COPY;
-    if ((s->reserved[0] | s->reserved[1]) != 0 || (!works && (s->from | s->op | s->from_base) != 0))
+    if ((s->reserved[0] | s->reserved[1]) != 0 || (!works && (s->op | s->from_base) != 0) ||
+        (!works && !meets(s) && s->from != 0))
         return false;
     switch (s->opcode) {
     case NOF_STEP_SEND:
@@ -179,6 +187,8 @@ static bool copy_steps(const struct nof_colls *all, struct nof_coll_program *p, 
                                        .flags = s.flags,
                                        .elem = s.elem,
                                        .base = s.base};
+        if (meets(&s))
+            step->from = (uint64_t)s.from;
         if (s.opcode == NOF_STEP_REDUCE || s.opcode == NOF_STEP_COPY) {
             step->from = (uint64_t)s.from;
             step->op = s.op;

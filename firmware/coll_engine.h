@@ -45,7 +45,7 @@ struct nof_coll_step { /* checked */
         struct {
             uint32_t layout, layout_generation;
         };
-        uint64_t from; /* REDUCE, COPY */
+        uint64_t from; /* REDUCE, COPY; SEND, ANNOUNCED without LAYOUT: bytes that meet */
     };
     union {
         int32_t peer;

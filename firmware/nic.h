@@ -131,7 +131,10 @@ struct nof_send {
             int32_t tag;
             uint64_t len;
             uint64_t sent; /* bytes put into frames */
-            uint64_t wanted; /* bytes that the receiver wants in all */
+            union {
+                uint64_t meets; /* QUEUED, ANNOUNCED: bytes of all that meet on the way there */
+                uint64_t wanted; /* bytes that the receiver wants in all */
+            };
             uint64_t allowed; /* bytes that it wants now */
             uint64_t remote; /* its handle */
             uint32_t wait_next, wait_prev; /* on the peer's list of operations */

@@ -419,14 +419,13 @@ static void begin_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_
 {
     struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, step);
     struct nof_drive *d = drive_of(nic, p);
-    uint32_t layout, flags = s->flags & NOF_STEP_F_ANNOUNCED ? NOF_DESC_F_ANNOUNCED : 0;
+    uint32_t layout, flags = NOF_SEND_F_STEP | (s->flags & NOF_STEP_F_ANNOUNCED ? NOF_DESC_F_ANNOUNCED : 0);
     if (!layout_of(nic, ep, s, &layout)) {
         refuse(nic, ep, p, step, NOF_ENOENT);
         return;
     }
-    flags |= layout != NOF_NIL ? NOF_DESC_F_LAYOUT : 0;
     struct nof_desc desc = {.opcode = NOF_DESC_SEND,
-                            .flags = (uint8_t)(NOF_SEND_F_STEP | flags),
+                            .flags = (uint8_t)(flags | (layout != NOF_NIL ? NOF_DESC_F_LAYOUT : 0u)),
                             .elem = s->elem,
                             .agreed = d->agreed,
                             .ctx = d->run.ctx,
@@ -434,7 +433,8 @@ static void begin_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_
                             .peer = s->peer,
                             .tag = d->run.tag,
                             .len = d->other_length && (s->flags & NOF_STEP_F_EXACT) ? 0 : s->len,
-                            .addr = d->base[s->base] + s->offset};
+                            .addr = d->base[s->base] + s->offset,
+                            .handle = layout == NOF_NIL ? s->from : 0};
     nof_in_turn_begun(nic, p, step, desc.len);
     d->sends++;
     ep->driven_sends++;

@@ -61,6 +61,13 @@ void nof_clearance_set(struct nof_nic *nic)
     set_span(nic, LONG, c->alone_bytes);
 }
 
+bool nof_clearance_holds(const struct nof_nic *nic, const struct nof_link *link, uint64_t bytes)
+{
+    uint64_t trip_us = link->path != NULL ? nof_path_least_rtt_ns(link->path) / 1000 : 0;
+    uint64_t in_trip = nic->cfg.link_rate_bps / 1000 * trip_us / 8000, budget = nic->clearance.budget_bytes;
+    return bytes > 0 && (bytes <= in_trip || bytes - in_trip <= budget);
+}
+
 /* Lists of receives: rings that are named by their tail, through a pair of links each. */
 static struct nof_ties *ties(const struct nof_nic *nic, size_t list, uint32_t i)
 {

@@ -70,6 +70,10 @@ static inline bool nof_clearance_ready(const struct nof_nic *nic)
 {
     return nic->clearance.waiting > 0 && nof_clearance_room(nic);
 }
+/* Does the way of this link to its receiver hold so many bytes that others send there at the same time? It holds a budget, and as any
+ * buffer should, what a link carries in a round trip. */
+bool nof_clearance_holds(const struct nof_nic *nic, const struct nof_link *link, uint64_t bytes);
+
 /* When something may lapse that others wait for. */
 uint64_t nof_clearance_deadline(const struct nof_nic *nic);
 

@@ -5,6 +5,7 @@
 
 #include "msg/answer.h"
 #include "flow/credit.h"
+#include "flow/clearance.h"
 #include "msg/delta_slots.h"
 #include "msg/direct.h"
 #include "flow/completion.h"
@@ -325,6 +326,9 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
     s->cookie = desc->cookie;
     s->len = desc->len;
     s->layout = layout;
+    if ((desc->flags & (NOF_DESC_F_ANNOUNCED | NOF_DESC_F_GRANTED | NOF_DESC_F_DELTA)) ==
+        NOF_DESC_F_ANNOUNCED)
+        s->meets = desc->handle;
     if (layout != NOF_NIL)
         nof_layout_hold(&nic->layouts, layout);
     if (desc->flags & NOF_DESC_F_INLINE)
@@ -367,6 +371,13 @@ static void hand_back(struct nof_nic *nic, struct nof_peer *peer, struct nof_sen
     nof_peer_expect(nic, peer, 1); /* the host learns of the peer's death from us alone */
 }
 
+/* One of many to one, which the way may not hold. An empty one is its envelope. */
+static bool may_meet(const struct nof_nic *nic, const struct nof_peer *peer, const struct nof_send *s)
+{
+    return (s->flags & NOF_DESC_F_ANNOUNCED) && s->len > 0 &&
+           !nof_clearance_holds(nic, &nic->links[peer->link], s->meets);
+}
+
 static bool eager_now(const struct nof_nic *nic, const struct nof_peer *peer, const struct nof_send *s)
 {
     bool sync = (s->flags & NOF_DESC_F_SYNC) != 0;
@@ -375,10 +386,9 @@ static bool eager_now(const struct nof_nic *nic, const struct nof_peer *peer, co
      * eager_max_bytes is, and so never waits for its match and never has to be parked. */
     if ((s->flags & NOF_DESC_F_INLINE) && !sync)
         return true;
-    if (s->len > 0 && (s->flags & NOF_DESC_F_ANNOUNCED))
-        return false;
-    return s->len <= nic->features[NOF_F_EAGER_MAX] && !(s->flags & NOF_DESC_F_DELTA) &&
-           blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used && !(sync && must_park(nic, s));
+    return s->len <= nic->features[NOF_F_EAGER_MAX] && !may_meet(nic, peer, s) &&
+           !(s->flags & NOF_DESC_F_DELTA) && blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used &&
+           !(sync && must_park(nic, s));
 }
 
 static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,

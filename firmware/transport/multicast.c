@@ -152,3 +152,8 @@ uint32_t nof_path_rtt_ns(const struct nof_path *path)
 {
     return path->state == NOF_PATH_UP ? path->rtt.srtt_ns : 0;
 }
+
+uint32_t nof_path_least_rtt_ns(const struct nof_path *path)
+{
+    return path->state == NOF_PATH_UP ? path->rtt.min_ns : 0;
+}

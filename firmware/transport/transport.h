@@ -141,8 +141,9 @@ static inline uint8_t *nof_path_sum_at(uint8_t *body)
 
 /* An unreliable GACK. False: there is no frame or no room for it. */
 bool nof_path_gack(struct nof_path *path, uint8_t flags, const uint8_t fields[NOF_WIRE_GACK_BYTES]);
-/* The smoothed round trip; 0: not known yet. */
+/* The smoothed round trip, and the least of the last seconds; 0: not known yet. */
 uint32_t nof_path_rtt_ns(const struct nof_path *path);
+uint32_t nof_path_least_rtt_ns(const struct nof_path *path);
 
 /* Is everything up to and including pn acknowledged? */
 bool nof_path_acked(const struct nof_path *path, uint32_t pn);

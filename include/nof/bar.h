@@ -36,7 +36,7 @@
 #include "nof/card.h"
 #include "nof/segment.h"
 
-#define NOF_ABI_VERSION 13u
+#define NOF_ABI_VERSION 14u
 #define NOF_BAR_MAGIC 0x3130524142464f4eull /* "NOFBAR01" */
 #define NOF_ATTACH_MAGIC 0x3148435441464f4eull /* "NOFATCH1" */
 #define NOF_DETACH_MAGIC 0x3148435444464f4eull /* "NOFDTCH1" */

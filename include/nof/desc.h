@@ -68,7 +68,7 @@ enum nof_desc_flags {
     NOF_DESC_F_LAYOUT = 1 << 2, /* addr is the base of layout `layout`, `layout_generation` */
     NOF_DESC_F_SYNC = 1 << 3, /* SEND: completes only once the receive is matched */
     NOF_DESC_F_WAIT = 1 << 4, /* PROBE, MPROBE */
-    NOF_DESC_F_ANNOUNCED = 1 << 4, /* SEND, not INLINE: its receiver clears it, however short it is */
+    NOF_DESC_F_ANNOUNCED = 1 << 4, /* SEND, not INLINE: see "Many to one" */
     NOF_DESC_F_GRANTED = 1 << 5, /* SEND: second submission after PARKED+GRANT; handle = grant */
     NOF_DESC_F_GONE = 1 << 6, /* REVOKED: nothing had matched the message, and nothing will */
     NOF_DESC_F_DELTA =
@@ -108,7 +108,7 @@ struct nof_desc {
             uint32_t layout_generation;
             uint64_t
                 handle; /* MRECV, PULL, SEND+GRANTED; SEND+DELTA, RECV+DELTA: nof_delta_handle(); RECV+CLAIM, MPROBE+CLAIM:
-                         * nof_claim_handle(); CANCEL: 0 */
+                         * nof_claim_handle(); SEND+ANNOUNCED without GRANTED and DELTA: bytes; CANCEL: 0 */
             /* RECV, MRECV, HINT: the place in the program that makes this call, any number that is the same
              * each time; 0: not a receive of the program, not shown to the predictor. SEND+GRANTED: granted_len; PULL: the SPILL's len */
             uint64_t callsite;
@@ -132,7 +132,11 @@ struct nof_desc {
     };
 };
 
-/* Claims. A RECV or MPROBE with NOF_DESC_F_CLAIM is one that the host may give a message of its own, until the NIC has
+/* Many to one. A SEND with NOF_DESC_F_ANNOUNCED meets others on its way to the receiver, all of them together as many bytes as `handle`
+ * says (0: it is not known). However short it is, its receiver clears it, unless the way holds all of them: as many bytes as may be
+ * cleared at a time, and what the link carries in a round trip. A hint about time alone.
+ *
+ * Claims. A RECV or MPROBE with NOF_DESC_F_CLAIM is one that the host may give a message of its own, until the NIC has
  * taken its claim (claim.h). When the host has, the NIC leaves the receive alone and keeps it, posted nowhere, until its
  * CANCEL: with NOF_DESC_F_TAKEN, which tells the receive predictor what it got, or without. That is answered as any: NOF_OK,
  * or NOF_ENOMATCH where the receive was answered NOF_ENOMATCH before.

@@ -65,7 +65,7 @@ enum nof_step_flag {
     NOF_STEP_F_IN_TURN = 1 << 2, /* SEND: after[0] is the SEND whose turn is before its own */
     NOF_STEP_F_AWAITS = 1 << 3, /* HOST: it is a message with `peer` */
     NOF_STEP_F_SENDS = 1 << 4, /* with AWAITS: the peer receives it */
-    NOF_STEP_F_ANNOUNCED = 1 << 5, /* SEND: its receiver clears it, however short it is */
+    NOF_STEP_F_ANNOUNCED = 1 << 5, /* SEND: NOF_DESC_F_ANNOUNCED with the bytes in `from`; with LAYOUT 0 */
 };
 
 struct nof_program_step {
@@ -81,7 +81,7 @@ struct nof_program_step {
     uint8_t op; /* REDUCE: enum nof_reduce_op */
     uint8_t from_base; /* REDUCE, COPY: as base */
     uint8_t reserved[2]; /* 0 */
-    int64_t from; /* REDUCE, COPY: as offset */
+    int64_t from; /* REDUCE, COPY: as offset; SEND, ANNOUNCED: bytes */
 };
 
 struct nof_program_head {

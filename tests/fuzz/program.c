@@ -167,8 +167,10 @@ static void set_message(const struct written *to, struct nof_program_step *s, co
         s->flags |= rec[STEP_FLAGS] & NOF_STEP_F_ANNOUNCED;
     if (s->opcode == NOF_STEP_SEND && s->after[0] < to->n && to->step[s->after[0]].opcode == NOF_STEP_SEND)
         s->flags |= rec[STEP_FLAGS] & NOF_STEP_F_IN_TURN;
-    if (rec[STEP_FLAGS] < 224)
+    if (rec[STEP_FLAGS] < 224) {
+        s->from = s->flags & NOF_STEP_F_ANNOUNCED ? offset_of(rec[STEP_FROM]) : 0;
         return;
+    }
     s->flags |= NOF_STEP_F_LAYOUT;
     s->layout = rec[STEP_FLAGS] / 2 % RUNS_LAYOUTS;
     s->layout_generation = rec[STEP_FLAGS] & 8 ? 1 : 1 + rec[STEP_VALUE] % 2u;

@@ -130,7 +130,7 @@ static void rounds(void)
         OWN, /* behind all */
     };
     steps[6].exact = true;
-    steps[14].announced = true;
+    steps[14].meets = 50000;
     check(compile(steps, sizeof(steps) / sizeof(steps[0])) == NOF_COMPILED);
     check(image.begin == 3 && image.end == 15);
     check(image.program->magic == NOF_PROGRAM_MAGIC && image.program->nsteps == 11 &&
@@ -154,7 +154,7 @@ static void rounds(void)
     check(step(4)->peer == 4 && step(4)->flags == NOF_STEP_F_LAYOUT && step(4)->len == 16);
     check(step(4)->layout == 7 && step(4)->layout_generation == 3);
     check(step(1)->peer == 0 && step(1)->len == 0 && step(5)->peer == 0);
-    check(step(10)->flags == NOF_STEP_F_ANNOUNCED);
+    check(step(10)->flags == NOF_STEP_F_ANNOUNCED && step(10)->from == 50000);
 }
 
 static void is_in_turn(uint32_t i, uint32_t origin, uint16_t behind, uint16_t after)

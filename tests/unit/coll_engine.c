@@ -164,6 +164,8 @@ static void steps_out_of_range_are_refused(void **state)
         {.opcode = NOF_STEP_FENCE, .offset = 1},
         {.opcode = NOF_STEP_FENCE, .flags = NOF_STEP_F_EXACT},
         {.opcode = NOF_STEP_RECV, .flags = NOF_STEP_F_ANNOUNCED},
+        {.opcode = NOF_STEP_SEND, .from = 8},
+        {.opcode = NOF_STEP_SEND, .flags = NOF_STEP_F_ANNOUNCED | NOF_STEP_F_LAYOUT, .from = 8},
     };
     (void)state;
     refuse_each(bad, sizeof bad / sizeof bad[0]);

@@ -322,6 +322,30 @@ static void what_is_announced_is_cleared_by_its_receiver(void **state)
     assert_int_equal(nic->counters[NOF_C_RENDEZVOUS_TX], 2);
 }
 
+/* It holds what may be cleared at a time, and what the link carries in a round trip. */
+static void what_meets_no_more_than_the_way_holds_is_not(void **state)
+{
+    (void)state;
+    nic->cfg.link_rate_bps = 10000000000;
+    assert_int_equal(nof_nic_feature_set(nic, NOF_F_GRANT_US, 50), NOF_OK);
+    uint64_t trip_ns = nof_path_least_rtt_ns(link->path), holds = 62500 + 1250 * (trip_ns / 1000);
+
+    assert_true(trip_ns >= 1000);
+    for (uint64_t i = 0; i < 3; i++) {
+        struct nof_desc d = a_send(3000);
+        d.flags = NOF_DESC_F_ANNOUNCED;
+        d.handle = i == 2 ? 0 : holds + i;
+        d.cookie = i;
+        world_recv(w, 1, 0, 3, world_rank(w, 1)->arena, 4000, i);
+        world_post(w, 0, &d);
+        world_run_for(w, 5 * MS);
+        assert_int_equal(world_expect(w, 1, NOF_COMP_RECV, i)->len, 3000);
+        assert_int_equal(world_expect(w, 0, NOF_COMP_SEND, i)->status, NOF_OK);
+        assert_int_equal(nic->counters[NOF_C_EAGER_TX], 1);
+        assert_int_equal(nic->counters[NOF_C_RENDEZVOUS_TX], i);
+    }
+}
+
 #define EACH(test) cmocka_unit_test_setup_teardown(test, start, end)
 
 int main(void)
@@ -336,6 +360,7 @@ int main(void)
         EACH(not_past_a_message_that_waits_nor_of_the_dead),
         EACH(what_comes_is_delivered_at_once_where_it_fits),
         EACH(what_is_announced_is_cleared_by_its_receiver),
+        EACH(what_meets_no_more_than_the_way_holds_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,6 @@ struct nof_request {
     bool
         awaited; /* SEND, RECV: this process is in a call that looks for messages, and does not return before this one has ended */
     bool exact; /* RECV of a schedule: a shorter message is an error, too */
-    bool announced; /* SEND of a schedule: its receiver clears it, however short it is; a matter of NICs */
     uint8_t agreed; /* of a schedule: coll/agree.h */
     MPI_Request handle; /* MPI_REQUEST_NULL if it has none */
     struct nof_comm *comm;
@@ -96,6 +95,7 @@ struct nof_request {
 
     void *data;
     size_t bytes;
+    size_t meets; /* SEND of a schedule: as nof_sched_meets(); a matter of NICs */
     void *packed; /* malloc'ed, equals data when used */
     bool streamed; /* data is the base of the type's layout */
 

@@ -6,8 +6,9 @@
 #include "coll/select.h"
 
 #define TOGETHER_MAX 128 /* transfers that the root has under way */
-#define MEET_MAX_BYTES (28u * 1024u) /* more of short blocks at a time is lost in short buffers of switches */
-#define ANNOUNCED_BYTES 2048u /* shorter ones would not be there later than their announcements */
+#define MEET_LEAST_BYTES (28u * 1024u) /* any buffer of a switch holds these */
+#define SHORT_BYTES 2048u /* these would not be there later than their announcements */
+#define LONG_BYTES (1ull << 32) /* these are announced in any case */
 
 static int from_root(const struct nof_sched *s, int relative, int root)
 {
@@ -83,20 +84,21 @@ static size_t meeting(struct nof_sched *s, int root)
     return ranks;
 }
 
-/* Would this block and others like it be too much for the way to the root? */
-static bool would_meet(struct nof_sched *s, const struct nof_data *block, int root)
+/* Bytes of this block and those like it that meet it on the way to the root. 0: so few, or so many each, that it does not matter. */
+static size_t meeting_bytes(struct nof_sched *s, const struct nof_data *block, int root)
 {
-    size_t bytes = nof_data_bytes(block), ranks = bytes > ANNOUNCED_BYTES ? meeting(s, root) : 0;
-    return ranks > 0 && bytes > MEET_MAX_BYTES / ranks;
+    size_t bytes = nof_data_bytes(block);
+    size_t all = bytes > SHORT_BYTES && bytes < LONG_BYTES ? bytes * meeting(s, root) : 0;
+    return all > MEET_LEAST_BYTES ? all : 0;
 }
 
 void nof_coll_build_gatherv(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv,
                             int root)
 {
     if (s->rank != root) {
-        nof_sched_announce(s, would_meet(s, send, root));
+        nof_sched_meets(s, meeting_bytes(s, send, root));
         nof_coll_send(s, send, root);
-        nof_sched_announce(s, false);
+        nof_sched_meets(s, 0);
         return;
     }
     for (int i = 0; i < s->size; i++) {

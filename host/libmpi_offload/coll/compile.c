@@ -130,8 +130,10 @@ static enum nof_compiled add_transfer(struct writer *w, size_t at)
     step->len = place.bytes;
     step->elem = sends ? nof_type_elem(from->type) : 0;
     step->flags = from->exact ? NOF_STEP_F_EXACT : 0;
-    if (from->announced)
+    if (from->meets > 0) {
         step->flags |= NOF_STEP_F_ANNOUNCED;
+        step->from = place.streamed ? 0 : (int64_t)from->meets;
+    }
     if (sends)
         take_turn(w, step);
     if (place.streamed) {

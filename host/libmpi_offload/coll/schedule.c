@@ -264,7 +264,7 @@ static void issue_transfer(struct nof_sched *s, const struct nof_step *step, uin
         return;
     }
     req->exact = step->exact;
-    req->announced = step->announced;
+    req->meets = step->meets;
     req->awaited = s->blocking;
     req->agreed = s->agreed;
     req->multicast = step->multicast;

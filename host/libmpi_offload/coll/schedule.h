@@ -59,7 +59,7 @@ struct nof_sched {
     bool local; /* steps that are added go to comm->local */
     const int *among; /* ranks of the communicator that peers are; NULL: all */
     bool exact;
-    bool announced;
+    size_t meets;
     uint8_t agreed; /* coll/agree.h */
     int tag; /* of the run */
     int local_tag;
@@ -146,11 +146,11 @@ static inline void nof_sched_exact(struct nof_sched *s, bool exact)
     s->exact = exact;
 }
 
-/* From here on what is sent is announced, and its receiver clears it, however short it is: for messages that many send to one at a
- * time. It is for the switches' sake alone. */
-static inline void nof_sched_announce(struct nof_sched *s, bool announced)
+/* From here on what is sent meets others on its way to one receiver, so many bytes in all, which their NICs should know for the switches'
+ * sake ("Many to one" in nof/desc.h); 0: it does not. */
+static inline void nof_sched_meets(struct nof_sched *s, size_t bytes)
 {
-    s->announced = announced;
+    s->meets = bytes;
 }
 
 /* Of an inter-communicator: a fence, then rank, size and peers are those of the local group, or of the

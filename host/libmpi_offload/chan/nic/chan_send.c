@@ -21,7 +21,7 @@ static struct nof_chan_nic_peer *peer_of(const struct nof_request *req)
  * the program: they never hold a place. */
 static bool windowed(const struct nof_request *req)
 {
-    return req->mode != NOF_SEND_SYNC && req->delta == 0 && !req->announced &&
+    return req->mode != NOF_SEND_SYNC && req->delta == 0 && req->meets == 0 &&
            req->bytes <= nof_chan_nic.identity->bounce_max_bytes;
 }
 
@@ -48,9 +48,11 @@ static void place_payload(struct nof_desc *desc, struct nof_chan_nic_op *op, con
             return;
         }
     }
-    if (req->announced)
-        desc->flags |= NOF_DESC_F_ANNOUNCED;
     nof_chan_nic_place(desc, req);
+    if (req->meets > 0) {
+        desc->flags |= NOF_DESC_F_ANNOUNCED;
+        desc->handle = req->meets;
+    }
 }
 
 static void hand_over(struct nof_request *req)

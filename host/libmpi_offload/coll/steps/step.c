@@ -60,7 +60,7 @@ void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct n
     append(s, &(struct nof_step){.kind = NOF_SCHED_SEND,
                                  .local = s->local,
                                  .exact = s->exact,
-                                 .announced = s->announced,
+                                 .meets = s->meets,
                                  .from = buf,
                                  .count = count,
                                  .type = type,

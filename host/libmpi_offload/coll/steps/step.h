@@ -21,7 +21,7 @@ struct nof_step {
     enum nof_step_kind kind;
     bool local; /* SEND, RECV: peer is a rank of comm->local */
     bool exact; /* SEND, RECV: see nof_sched_exact() */
-    bool announced; /* SEND: see nof_sched_announce() */
+    size_t meets; /* SEND: see nof_sched_meets() */
     int peer;
     struct nof_group_step multicast; /* SEND, RECV: to or from the whole group; peer is the root */
     const void *from; /* SEND, COPY, REDUCE: in */

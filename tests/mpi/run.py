@@ -262,6 +262,17 @@ class Run(unittest.TestCase):
         self.died(r, 1, "called MPI_Abort with code 7")
         self.assertEqual(r.returncode, 7)
 
+    def test_abort_on_a_communicator_without_a_name(self):
+        r = run("-n", "2", VICTIM, "nameless", "1")
+        self.died(r, 1, "called MPI_Abort with code 7")
+        self.assertIn("MPI_Abort(a communicator without a name, 7)", r.stderr)
+
+    def test_a_missing_program_is_asked_for_by_the_command_that_was_typed(self):
+        for command in "run", "record":
+            r = subprocess.run([NOF, command, "-n", "2"], env=ENV, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+            self.assertEqual(r.returncode, 2)
+            self.assertIn(f"which program? nof {command} [OPTION...]", r.stderr)
+
     def test_survivors_go_on_if_told_so(self):
         r = run("-n", "2", "--on-failure=continue", "--", "sh", "-c", "[ $PMI_RANK = 1 ] || exit 9; sleep 0.3; echo here")
         self.assertEqual((r.returncode, r.stdout), (9, "here\n"))

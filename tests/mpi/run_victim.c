@@ -5,6 +5,7 @@
  *   kill      RANK is killed by SIGKILL while the others wait for it
  *   exit      RANK leaves with code 3 and without MPI_Finalize
  *   abort     RANK calls MPI_Abort with code 7
+ *   nameless  RANK calls it with a communicator that has no name
  *   error     RANK makes an error that is fatal
  *   late      RANK returns 5 after MPI_Finalize
  *   hang      everybody waits for a message that never comes; rank 0 prints "waiting" first */
@@ -21,6 +22,7 @@ int main(int argc, char **argv)
     int rank;
     int sum;
     char byte;
+    MPI_Comm nameless;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -33,6 +35,11 @@ int main(int argc, char **argv)
         exit(3);
     if (rank == victim && strcmp(way, "abort") == 0)
         MPI_Abort(MPI_COMM_WORLD, 7);
+    if (strcmp(way, "nameless") == 0) {
+        MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &nameless);
+        if (rank == victim)
+            MPI_Abort(nameless, 7);
+    }
     if (rank == victim && strcmp(way, "error") == 0)
         MPI_Send(&byte, 1, MPI_BYTE, 1000, 99, MPI_COMM_WORLD);
     if (strcmp(way, "ok") != 0 && strcmp(way, "late") != 0) {

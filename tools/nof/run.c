@@ -189,7 +189,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                     "exec ./a; else exec ./b; fi'");
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which program? nof run [OPTION...] PROGRAM [ARG...]");
+        argp_error(state, "which program? %s [OPTION...] PROGRAM [ARG...]", state->name);
         return 0;
     default:
         return parse_network(key, arg, o);

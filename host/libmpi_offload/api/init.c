@@ -318,6 +318,7 @@ int PMPI_Abort(MPI_Comm comm, int errorcode)
     struct nof_comm *c;
     (void)nof_comm_check(comm, &c); /* an invalid communicator is no reason to go on */
     nof_publish(nof_lib_now_ns());
+    const char *name = c == NULL ? "invalid communicator" : c->name;
     nof_lib_die(errorcode & 0xff, "MPI_Abort(%s, %d): the job ends",
-                c == NULL ? "invalid communicator" : c->name, errorcode);
+                name[0] != '\0' ? name : "a communicator without a name", errorcode);
 }

@@ -20,7 +20,10 @@
     X(MEMORY_AS_ASKED, "memory_as_asked", \
       "messages whose way through memory the job's channels or their communicator's chose: shm, " \
       "single-copy") \
-    X(MEMORY_PIECES, "memory_pieces", "pieces that messages went in from here, as their receiver asked")
+    X(MEMORY_PIECES, "memory_pieces", "pieces that messages went in from here, as their receiver asked") \
+    X(MEMORY_MOVED, "memory_moved", \
+      "messages that their receivers were to read, and that were copied after all, as these did not come " \
+      "soon")
 
 enum nof_chan_count {
 #define X(id, name, help) NOF_CHAN_COUNT_##id,

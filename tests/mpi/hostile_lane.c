@@ -400,7 +400,14 @@ static void write_words(void)
     struct nof_part_delta *board = &nof_part_delta(part_of(peer))[below(3)];
     uint64_t told = board->told + 1, end = below(2) == 0 ? 0 : draw_length();
     uint32_t unawaited = below(2) == 0 ? 0 : (uint32_t)draw();
-    switch (below(9)) {
+    uint64_t claim = (uint64_t)below(2) << 32 | below(NOF_CELLS + 2);
+    switch (below(11)) {
+    case 9:
+        __atomic_store_n(&part_of(peer)->moves[claim >> 32].word, claim, __ATOMIC_RELAXED);
+        break;
+    case 10:
+        __atomic_store_n(&ours->moves[below(NOF_PART_MOVES)].word, draw(), __ATOMIC_RELAXED);
+        break;
     case 8:
         put(&part_of(peer)->head.unawaited, &unawaited, sizeof(unawaited));
         break;
@@ -459,6 +466,10 @@ static void step(void)
     case 6:
         write_words();
         break;
+    case 7:
+        if (below(2) == 0)
+            (void)nof_shm_move(true);
+        break;
     default:
         post_recv();
         break;
@@ -472,7 +483,7 @@ static void check_head(struct nof_part *part, bool self)
     uint32_t unawaited = 0, at = 0;
     memcpy(&was, shadow_of(&part->head), sizeof(was));
     for (const struct nof_shm_op *op; self && (op = nof_shm_op_each(&at)) != NULL;)
-        unawaited += op->sends && op->req->unawaited != NULL;
+        unawaited += op->sends && op->req != NULL && op->req->unawaited != NULL;
     MUST(head.unawaited == (self ? unawaited : was.unawaited));
     head.unawaited = was.unawaited;
     MUST(memcmp(&head, &was, sizeof(head)) == 0);
@@ -499,7 +510,7 @@ static void check_cells(void)
 {
     uint32_t lent = 0;
     bool seen[NOF_CELLS] = {false};
-    for (uint32_t slot = 0; slot < SLOTS; slot++)
+    for (uint32_t slot = 0; slot <= SLOTS; slot++) /* the last: of messages that were moved */
         lent += nof_shm.lent[slot];
     MUST(lent == nof_shm.cells.lent_count);
     MUST(nof_shm.cells.free_count + nof_shm.cells.lent_count == nof_shm.cells.count);
@@ -557,6 +568,7 @@ static void end(void)
         nof_shm.peers[slot].gone = false;
     check_cells();
     MUST(nof_shm.in_use == 0);
+    MUST(nof_shm.moves.used == 0 && nof_shm.moves.waiting == 0);
     MUST(nof_shm.cells.lent_count == 0);
     MUST(nof_chan_claims.memory.posted.first == NULL);
     MUST(nof_shm.stuck_count == 0);

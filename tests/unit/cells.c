@@ -97,6 +97,27 @@ static void those_of_the_dead_come_back(void **state)
     assert_int_equal(cells.free_count, 0);
 }
 
+static void one_is_taken_back_once_and_by_who_names_its_last_message(void **state)
+{
+    uint32_t generation, other, again;
+    int index = take(1, &generation), beside = take(2, &other);
+    (void)state;
+    uint32_t left = cells.free_count;
+    nof_cells_take_back(&cells, (uint32_t)index, generation + 1, lent);
+    assert_int_equal(cells.free_count, left);
+    nof_cells_take_back(&cells, (uint32_t)index, generation, lent);
+    nof_cells_take_back(&cells, (uint32_t)index, generation, lent);
+    assert_int_equal(cells.free_count, left + 1);
+    assert_int_equal(lent[1], 0);
+    assert_int_equal(lent[2], 1);
+    assert_int_equal(cells.lent_count, 1);
+    assert_int_equal(take(3, &again), index);
+    nof_cells_take_back(&cells, (uint32_t)index, generation, lent); /* it is another's now */
+    assert_int_equal(lent[3], 1);
+    nof_cell_return(&words, (uint32_t)beside, other);
+    assert_int_equal(nof_cells_reclaim(&cells, lent), left + 1);
+}
+
 static void without_memory_there_are_those_that_there_are(void **state)
 {
     uint32_t generation;
@@ -205,6 +226,7 @@ int main(void)
         cmocka_unit_test_setup(each_is_lent_once_and_allocated_when_it_is_needed, begin),
         cmocka_unit_test_setup(what_is_returned_is_free_again_whatever_the_order, begin),
         cmocka_unit_test_setup(those_of_the_dead_come_back, begin),
+        cmocka_unit_test_setup(one_is_taken_back_once_and_by_who_names_its_last_message, begin),
         cmocka_unit_test_setup(without_memory_there_are_those_that_there_are, begin),
         cmocka_unit_test_setup(short_ones_lie_behind_one_another_and_come_back_with_the_last, begin),
         cmocka_unit_test_setup(nothing_lies_behind_what_is_of_others_or_has_no_room, begin),

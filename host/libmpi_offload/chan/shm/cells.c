@@ -75,6 +75,21 @@ int nof_cells_behind(struct nof_cells *c, uint32_t index, uint32_t borrower, uin
     return (int)place;
 }
 
+void nof_cells_take_back(struct nof_cells *c, uint32_t index, uint32_t generation, uint32_t *lent)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < c->lent_count; i++) {
+        uint8_t at = c->lent[i];
+        if (at != index || c->generation[at] != generation) {
+            c->lent[kept++] = at;
+            continue;
+        }
+        lent[c->borrower[at]]--;
+        back(c, at);
+    }
+    c->lent_count = kept;
+}
+
 void nof_cells_forget(struct nof_cells *c, uint32_t borrower)
 {
     uint32_t kept = 0;

@@ -8,7 +8,7 @@
  *              place in a lane
  *   borrower   nof_cell_read() -> copy -> nof_cell_return(), in the order in which they were sent
  *   owner      finds it returned, with the generation of the last one in it, when it looks for another; nof_cells_forget() takes back
- *              what the dead have
+ *              what the dead have, nof_cells_take_back() what its borrower was told of in vain, or has said it read
  *
  * Cells lie in stripes, which are allocated one after the other when they are needed: grow() makes the memory of a stripe
  * sure; where it cannot, there are no more. A peer that returns what it was not lent, or too early, gets, or makes
@@ -73,6 +73,8 @@ int nof_cells_behind(struct nof_cells *c, uint32_t index, uint32_t borrower, uin
                      uint32_t *generation_out);
 /* Those that were returned are free again: how many there are. Count, by borrower, goes down in `lent` (may be NULL). */
 uint32_t nof_cells_reclaim(struct nof_cells *c, uint32_t *lent);
+/* So is this one, returned or not, if that is the last message in it. */
+void nof_cells_take_back(struct nof_cells *c, uint32_t index, uint32_t generation, uint32_t *lent);
 /* So are those of this one, returned or not. */
 void nof_cells_forget(struct nof_cells *c, uint32_t borrower);
 

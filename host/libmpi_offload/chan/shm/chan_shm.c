@@ -114,6 +114,8 @@ static int shm_poll(void)
         n += nof_shm_pump();
     if (nof_shm.pulls != NULL)
         n += nof_shm_pull_look();
+    if (nof_shm.moves.waiting != 0)
+        n += nof_shm_move(false);
     if (__atomic_load_n(&nof_shm.memory.roster->deaths, __ATOMIC_RELAXED) != nof_shm.deaths)
         n += nof_shm_look_at_roster(false);
     return n;
@@ -145,6 +147,8 @@ static uint64_t shm_nap_ns(void)
         return STUCK_NAP_NS;
     if (!shm_awaited(true))
         return UINT64_MAX;
+    if (nof_shm.moves.waiting != 0 && nof_shm_move(true) > 0)
+        return 0;
     uint64_t now_ns = nof_lib_now_ns(), often_ns = nof_shm.closing ? CLOSING_NAP_NS : LEFT_NAP_NS;
     if (now_ns - looked_ns >= often_ns) {
         looked_ns = now_ns;

@@ -7,6 +7,7 @@
  *   shm_in.c        what comes out of the lanes
  *   shm_bulk.c      messages that are copied once, or in cells, when their receive is there
  *   shm_pull.c      what is read out of a sender's memory, of delta messages as it becomes ready
+ *   shm_move.c      a send whose receiver does not come goes into a cell
  *   shm_out.c       what goes into the lanes: sends, answers, the queue behind a full lane
  *   shm_now.c       the short path of blocking calls
  *   shm_open.c      parts of the segment; who takes messages this way
@@ -23,7 +24,7 @@
  *   else, and synchronous ones: the slot asks. When a receive is there its process
  *     reads the sender's memory, and says so (DONE); or,
  *     where the kernel forbids that, or of one among several for which both wait, it says READY, and the sender sends cells, of which the
- *     last ends the send; slots, while others keep all cells
+ *     last ends the send; slots, while others keep all cells. One that a cell holds is moved to one if its receiver does not come soon
  *
  * A delta message asks at its begin, and names a board in its sender's part (nof/delta.h), on which its receiver sees what is ready, reads
  * that, and says DONE at its end. Where it cannot be read, or no board was free, READY is said, and pieces go at the end.
@@ -45,7 +46,7 @@
 enum nof_shm_kind {
     NOF_SHM_SHORT = 1, /* the payload; `op` if SYNC */
     NOF_SHM_CELL, /* struct nof_shm_cell */
-    NOF_SHM_ASK, /* struct nof_shm_ask; op: the send */
+    NOF_SHM_ASK, /* struct nof_shm_ask; op: the send; arg: its key, if it may be moved (shm_move.c), or 0 */
     NOF_SHM_READY, /* op: the send; arg: the receive; struct nof_shm_ready */
     NOF_SHM_LENGTH, /* op: the receive; struct nof_shm_ready: so long is the message in the end */
     NOF_SHM_PIECE, /* op: the receive; struct nof_shm_cell, or, `len` not 0, the next bytes themselves */
@@ -89,6 +90,7 @@ enum nof_shm_phase {
     NOF_SHM_FREE,
     NOF_SHM_WAITS, /* SEND: for room in the lane */
     NOF_SHM_ASKED, /* SEND: for DONE or READY */
+    NOF_SHM_MOVED, /* SEND: its request has ended; for DONE, which gives the cell back */
     NOF_SHM_LATE, /* SEND: READY has come, the end of the delta message has not */
     NOF_SHM_SENDS, /* SEND: pieces are on their way */
     NOF_SHM_RECEIVES, /* RECV: READY was said, or waits for room */
@@ -106,6 +108,10 @@ struct nof_shm_op {
     bool cancel_asked;
     bool over; /* ASKED: its receiver was woken for the end of the delta message */
     struct nof_request *req;
+    uint32_t key; /* of one that may be moved, or was; 0: it may not */
+    uint32_t looks; /* ASKED: how often its receiver was not there */
+    uint32_t cell; /* MOVED */
+    uint32_t cell_generation;
     uint64_t len; /* RECEIVES: of the message; SENDS: what is wanted of it */
     uint64_t done; /* bytes that have gone, or come */
     uint32_t theirs; /* SENDS: the receive */
@@ -142,11 +148,21 @@ struct nof_shm_envelope {
     uint8_t agreed;
     bool asks; /* the payload is with its sender: */
     uint8_t flags; /* of the ASK */
+    uint32_t key;
     uint64_t address;
     uint64_t len;
     uint32_t board; /* likewise */
     uint32_t unit_log2;
     uint8_t payload[];
+};
+
+/* Sends that may be moved, by the line of their claim: `used` has a bit for each line that is not free, `waiting` for each whose receiver
+ * has said nothing yet. */
+struct nof_shm_moves {
+    uint32_t used;
+    uint32_t waiting;
+    uint32_t count; /* keys, so far */
+    struct nof_shm_op *op[NOF_PART_MOVES];
 };
 
 struct nof_shm {
@@ -159,7 +175,8 @@ struct nof_shm {
     bool *started; /* likewise: collectives with a request, too */
     struct nof_part *part; /* ours */
     struct nof_cells cells;
-    uint32_t *lent; /* cells, by slot */
+    uint32_t *lent; /* cells, by slot; behind them those of MOVED: they are not back when a lane is empty */
+    struct nof_shm_moves moves;
     struct nof_hot hot;
     uint32_t came; /* messages, modulo 2^32 */
     struct nof_shm_peer *blocked;
@@ -169,7 +186,7 @@ struct nof_shm {
     struct nof_shm_op **chunks;
     uint32_t chunk_count;
     struct nof_shm_op *free;
-    uint32_t in_use; /* operations */
+    uint32_t in_use; /* operations; not those of MOVED */
     bool dead; /* the NIC is: everything ends with this code */
     int dead_code;
     bool closing;
@@ -178,10 +195,18 @@ struct nof_shm {
 extern struct nof_shm nof_shm __attribute__((visibility("hidden")));
 extern struct nof_delta_board nof_shm_delta __attribute__((visibility("hidden")));
 
+struct nof_shm_found;
+
 /* Of shm_open.c. */
 void nof_shm_open_peers(void);
 struct nof_shm_op *nof_shm_op_new(enum nof_shm_phase phase, uint32_t slot, struct nof_request *req);
 void nof_shm_op_free(struct nof_shm_op *op);
+/* It asks, and may be moved: it has a key then, if a line is free. */
+void nof_shm_op_may_move(struct nof_shm_op *op);
+/* Its receiver has begun: it may not be moved any more. */
+void nof_shm_op_stays(struct nof_shm_op *op);
+/* It is in this cell, and has no request any more. */
+void nof_shm_op_moved(struct nof_shm_op *op, uint32_t cell, uint32_t generation);
 /* One after the other, while *at is 0 at first; NULL: there are no more. */
 struct nof_shm_op *nof_shm_op_each(uint32_t *at);
 uint32_t nof_shm_op_name(const struct nof_shm_op *op);
@@ -237,7 +262,15 @@ bool nof_shm_send_now(uint32_t ctx, int world_rank, int tag, const void *data, s
 bool nof_shm_recv_now(uint32_t ctx, int world_rank, int tag, void *data, size_t bytes,
                       struct nof_chan_came *came_out);
 
+/* Of shm_move.c. */
+/* Sends whose receivers have let them wait for long, or all (`sleeps`: this process is about to) go into cells. How many did. */
+int nof_shm_move(bool sleeps);
+/* A receiver begins with a message that asks, which its sender cannot move then; or has moved, and *cell_out is where. */
+bool nof_shm_was_moved(const struct nof_shm_found *found, struct nof_shm_cell *cell_out);
+
 /* Of shm_out.c. */
+/* The bytes of a send from that place on, into memory of ours. */
+void nof_shm_get(const struct nof_request *req, uint64_t from, uint64_t len, void *to);
 /* Into a slot that was claimed; flags, op, arg and len are 0. */
 static inline void nof_shm_head(struct nof_lane_slot *slot, enum nof_shm_kind kind, uint32_t ctx, int32_t tag,
                                 uint8_t agreed)
@@ -287,6 +320,7 @@ struct nof_shm_found {
     uint8_t agreed;
     bool asks;
     uint8_t flags;
+    uint32_t key;
     uint64_t address;
     uint64_t len;
     uint32_t board;

@@ -74,6 +74,26 @@ static bool goes_in_cells(const struct nof_request *req, const struct nof_shm_fo
 
 #define WITHOUT_UNITS 64u /* the end tells what has come */
 
+/* Its sender did not wait any longer, and may be gone. */
+static bool take_moved(struct nof_request *req, const struct nof_shm_found *found)
+{
+    struct nof_shm_peer *peer = found->peer;
+    struct nof_shm_cell cell;
+    int32_t tag = found->tag;
+    uint64_t len = found->len;
+    if (!nof_shm_was_moved(found, &cell))
+        return false;
+    const void *data = nof_cell_read(nof_part_cells(peer->part), cell.index, 0, len);
+    if (data != NULL)
+        nof_request_store(req, data, len < req->bytes ? len : req->bytes);
+    nof_shm_answer(peer, NOF_SHM_DONE, found->op, 0);
+    if (data != NULL)
+        nof_request_done(req, peer->world_rank, tag, len);
+    else /* that cannot be */
+        nof_request_fail(req, nof_chan_nic_status_code(NOF_EPROTO, peer->world_rank));
+    return true;
+}
+
 static void fetch(struct nof_request *req, const struct nof_shm_found *found)
 {
     struct nof_shm_peer *peer = found->peer;
@@ -81,6 +101,8 @@ static void fetch(struct nof_request *req, const struct nof_shm_found *found)
     int32_t world_rank = peer->world_rank, tag = found->tag;
     uint64_t len = found->len;
     bool late = (found->flags & NOF_SHM_F_LATE) != 0;
+    if (found->key != 0 && take_moved(req, found))
+        return;
     if ((take > 0 || late) && peer->gone) {
         nof_request_fail(req, nof_chan_nic_dead_code(world_rank));
         return;
@@ -272,6 +294,9 @@ void nof_shm_length(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
 void nof_shm_done(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
 {
     struct nof_shm_op *op = op_in(slot->op, peer, NOF_SHM_ASKED);
+    struct nof_shm_op *moved = op_in(slot->op, peer, NOF_SHM_MOVED);
+    if (moved != NULL)
+        (void)end(moved);
     if (op == NULL)
         return;
     struct nof_request *req = end(op);

@@ -160,7 +160,7 @@ void nof_shm_open_peers(void)
     if (nof_shm.part == NULL)
         return;
     nof_shm.peers = calloc(nslots, sizeof(*nof_shm.peers));
-    nof_shm.lent = calloc(nslots, sizeof(*nof_shm.lent));
+    nof_shm.lent = calloc(nslots + 1, sizeof(*nof_shm.lent));
     nof_shm.slot_of = malloc((size_t)nof_lib.world_size * sizeof(*nof_shm.slot_of));
     nof_shm.started = calloc((size_t)nof_lib.world_size, sizeof(*nof_shm.started));
     if (nof_shm.peers == NULL || nof_shm.lent == NULL || nof_shm.slot_of == NULL || nof_shm.started == NULL)
@@ -234,19 +234,64 @@ struct nof_shm_op *nof_shm_op_new(enum nof_shm_phase phase, uint32_t slot, struc
     return op;
 }
 
+static void let_go_of_request(struct nof_shm_op *op)
+{
+    if (op->req == NULL)
+        return;
+    op->req->channel_op = NULL;
+    if (op->req->unawaited != NULL)
+        nof_request_await(op->req); /* no longer counted */
+    op->req = NULL;
+}
+
+static uint32_t line_of(uint32_t key)
+{
+    return key % NOF_PART_MOVES;
+}
+
+void nof_shm_op_may_move(struct nof_shm_op *op)
+{
+    struct nof_shm_moves *moves = &nof_shm.moves;
+    if (op->key != 0 || moves->used == UINT32_MAX)
+        return;
+    uint32_t line = (uint32_t)__builtin_ctz(~moves->used);
+    moves->count = moves->count % (UINT32_MAX / NOF_PART_MOVES) + 1;
+    op->key = moves->count * NOF_PART_MOVES + line; /* the highest is UINT32_MAX */
+    moves->used |= 1u << line;
+    moves->waiting |= 1u << line;
+    moves->op[line] = op;
+}
+
+void nof_shm_op_stays(struct nof_shm_op *op)
+{
+    nof_shm.moves.waiting &= ~(1u << line_of(op->key));
+}
+
+void nof_shm_op_moved(struct nof_shm_op *op, uint32_t cell, uint32_t generation)
+{
+    nof_shm_op_stays(op);
+    let_go_of_request(op);
+    op->phase = NOF_SHM_MOVED;
+    op->cell = cell;
+    op->cell_generation = generation;
+    nof_shm.in_use--;
+}
+
 void nof_shm_op_free(struct nof_shm_op *op)
 {
-    if (op->req != NULL) {
-        op->req->channel_op = NULL;
-        if (op->req->unawaited != NULL)
-            nof_request_await(op->req); /* no longer counted */
+    let_go_of_request(op);
+    if (op->phase == NOF_SHM_MOVED)
+        nof_cells_take_back(&nof_shm.cells, op->cell, op->cell_generation, nof_shm.lent);
+    else
+        nof_shm.in_use--;
+    if (op->key != 0) {
+        nof_shm_op_stays(op);
+        nof_shm.moves.used &= ~(1u << line_of(op->key));
     }
-    op->req = NULL;
     op->phase = NOF_SHM_FREE;
     nof_shm.peers[op->slot].sends -= op->sends;
     op->next = nof_shm.free;
     nof_shm.free = op;
-    nof_shm.in_use--;
 }
 
 struct nof_shm_op *nof_shm_op_each(uint32_t *at)

@@ -40,8 +40,7 @@ static void head(struct nof_lane_slot *slot, enum nof_shm_kind kind, const struc
     nof_shm_head(slot, kind, req->ctx, req->tag, req->agreed);
 }
 
-/* Bytes of its message from that place on, into memory of ours. */
-static void get(const struct nof_request *req, uint64_t from, uint64_t len, void *to)
+void nof_shm_get(const struct nof_request *req, uint64_t from, uint64_t len, void *to)
 {
     if (req->streamed)
         nof_type_pack(req->type, req->buf, req->count, from, len, to);
@@ -134,7 +133,7 @@ static void send_short(struct nof_shm_peer *peer, struct nof_request *req, struc
         return;
     head(slot, NOF_SHM_SHORT, req);
     slot->len = (uint8_t)req->bytes;
-    get(req, 0, req->bytes, slot->payload);
+    nof_shm_get(req, 0, req->bytes, slot->payload);
     if (sync) {
         slot->flags = NOF_SHM_F_SYNC;
         slot->op = nof_shm_op_name(op);
@@ -150,7 +149,7 @@ static void send_in_cell(struct nof_shm_peer *peer, struct nof_request *req, str
                          const struct nof_shm_cell *cell)
 {
     struct nof_lane_slot *slot = nof_lane_claim(&peer->out);
-    get(req, 0, req->bytes, nof_cells_at(&nof_shm.cells, cell->index, cell->place));
+    nof_shm_get(req, 0, req->bytes, nof_cells_at(&nof_shm.cells, cell->index, cell->place));
     head(slot, NOF_SHM_CELL, req);
     memcpy(slot->payload, cell, sizeof(*cell));
     nof_shm_put(peer);
@@ -180,6 +179,13 @@ static bool goes_ahead(const struct nof_shm_peer *peer, const struct nof_request
     return posted->count > posted->standing || !nof_lib.seated;
 }
 
+/* Whoever sends it may have counted on a buffer, as the NIC has one. */
+static bool may_move(const struct nof_request *req)
+{
+    return req->bytes <= NOF_CELL_BYTES && req->mode != NOF_SEND_SYNC && req->delta_out == NULL &&
+           asked_way(req) != NOF_CHANNELS_SINGLE_COPY;
+}
+
 static uint8_t read_or_not(const struct nof_shm_peer *peer, const struct nof_request *req,
                            const struct nof_shm_op *op, enum nof_channels way)
 {
@@ -206,7 +212,10 @@ static void send_ask(struct nof_shm_peer *peer, struct nof_request *req, struct 
         ask.unit_log2 = late->unit_log2;
         nof_delta_out_parked(req->delta_out);
     }
+    if (may_move(req))
+        nof_shm_op_may_move(op);
     slot->op = nof_shm_op_name(op);
+    slot->arg = op->key;
     memcpy(slot->payload, &ask, sizeof(ask));
     nof_shm_put(peer);
     ask_back_if_closing(peer, op);
@@ -264,9 +273,9 @@ static bool fill_piece(struct nof_shm_op *op, struct nof_lane_slot *slot)
     if (!in_cell) {
         cell.len = left < NOF_LANE_PAYLOAD ? left : NOF_LANE_PAYLOAD;
         slot->len = (uint8_t)cell.len;
-        get(op->req, op->done, cell.len, slot->payload);
+        nof_shm_get(op->req, op->done, cell.len, slot->payload);
     } else {
-        get(op->req, op->done, cell.len, nof_cells_at(&nof_shm.cells, cell.index, cell.place));
+        nof_shm_get(op->req, op->done, cell.len, nof_cells_at(&nof_shm.cells, cell.index, cell.place));
         memcpy(slot->payload, &cell, sizeof(cell));
     }
     op->done += cell.len;
@@ -323,6 +332,7 @@ static bool go(struct nof_shm_peer *peer, struct nof_shm_op *op)
         nof_shm_op_free(op);
         break;
     case NOF_SHM_ASKED:
+    case NOF_SHM_MOVED:
     case NOF_SHM_LATE:
     case NOF_SHM_RECEIVES:
     case NOF_SHM_PULLS:

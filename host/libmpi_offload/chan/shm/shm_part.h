@@ -37,10 +37,19 @@ struct nof_part_head {
     uint32_t reserved[5];
 };
 
+/* Of one message that asks: whether its receiver has begun with it, or its sender has moved it to a cell: whoever exchanges first. */
+struct nof_part_move {
+    uint64_t word; /* key of the message << 32, in which the line's index is; and 0: begun, or 1 + the cell */
+    uint64_t reserved[7];
+};
+
+#define NOF_PART_MOVES 32u
+
 struct nof_part {
     struct nof_part_head head;
     struct nof_hot_map map;
     struct nof_seats_mask cpus; /* that its owner may use */
+    _Alignas(64) struct nof_part_move moves[NOF_PART_MOVES]; /* of its owner's sends (shm_move.c) */
     _Alignas(4096) struct nof_cell_words words;
 };
 

@@ -62,10 +62,13 @@ int main(int argc, char **argv)
     OK(MPI_Barrier(MPI_COMM_WORLD));
     t_all_are_ready(ear, dead);
     if (t_rank == dead) {
+        for (int i = 0; i < dead; i++) /* they have left the barrier */
+            OK(MPI_Recv(&byte, 1, MPI_BYTE, i, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, MPI_MODE_NOCHECK, window));
         OK(MPI_Put(payload, PUT, MPI_BYTE, 0, 0, PUT, MPI_BYTE, window));
         raise(SIGKILL);
     }
+    OK(MPI_Send(&byte, 1, MPI_BYTE, dead, 5, MPI_COMM_WORLD));
     wait_for_the_end_of(dead, ear);
     if (t_rank == 1)
         ask(window);

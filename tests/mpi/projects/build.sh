@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# usage: build.sh cmake|meson|pkg-config|installed BUILD PREFIX yes|no
+# usage: build.sh cmake|meson|pkg-config|installed BUILD PREFIX yes|no [MAN]
 # A small project, configured as a user would with this build in front of PATH, built, and run on 3 ranks; with the
 # Fortran program if "yes". installed: with what `meson install` puts into an empty place.
 set -eu
-system=$1 build=$(realpath "$2") prefix=$3 fortran=$4
+system=$1 build=$(realpath "$2") prefix=$3 fortran=$4 man=${5:-}
 here=$(realpath "$(dirname "$0")")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -78,5 +78,13 @@ installed)
     # shellcheck disable=SC2046 # flags are words
     cc $(mpicc_abi -showme:compile) "$here/hello.c" -o "$work/program" -L"$lib_dir" -lmpi_abi
     run
+    # The unit's program is there, and systemd understands every line.
+    unit=$work/root$prefix/lib/systemd/system/nofd.service
+    sed -i "s|$prefix/bin|$work/root&|" "$unit"
+    said=$(grep -o "^ExecStart=$work/root$prefix/bin/nofd" "$unit")
+    test -x "${said#*=}"
+    ! command -v systemd-analyze >/dev/null || test -z "$(systemd-analyze verify --man=no "$unit" 2>&1)"
+    [ -z "$man" ] || grep -q 'udp.-port' "$work/root$man/man8/nofd.8"
+    [ -z "$man" ] || grep -q schedule "$work/root$man/man1/nof.1"
     ;;
 esac

@@ -42,7 +42,6 @@ static unsigned port_send(void *port, struct nof_frame *const *frames, unsigned 
             return i;
         struct nof_pair_frame *f = (void *)frames[i];
         f->refs++;
-        from->sent_full += frames[i]->len_bytes == from->mtu_bytes + 14;
         to->inbox[to->ninbox++] = frames[i];
     }
     return n;

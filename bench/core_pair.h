@@ -30,7 +30,6 @@ struct nof_pair_side {
     uint8_t *staging;
     uint64_t completions[64]; /* by opcode */
     uint64_t errors; /* completions with a status */
-    uint64_t sent_full; /* frames of the full MTU handed to the port */
     uint32_t staged[NOF_PAIR_STAGED]; /* offsets to release */
     unsigned nstaged;
     uint32_t mtu_bytes;

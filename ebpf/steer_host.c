@@ -180,7 +180,6 @@ int nof_steer_look(const char *ifname, struct nof_steer_seen *seen_out)
     memset(seen_out, 0, sizeof(*seen_out));
     memcpy(seen_out->name, on.name, sizeof(seen_out->name) - 1);
     seen_out->id = on.id;
-    seen_out->ours = fd >= 0;
     seen_out->generic = on.mode_flags == XDP_FLAGS_SKB_MODE;
     return 0;
 }

@@ -42,7 +42,6 @@ int nof_steer_reclaim(const char *ifname);
 struct nof_steer_seen {
     char name[16];
     unsigned id; /* of the kernel */
-    bool ours;
     bool generic; /* on the hook behind the allocation of the packet; else the driver's */
 };
 int nof_steer_look(const char *ifname, struct nof_steer_seen *seen_out);

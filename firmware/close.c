@@ -181,8 +181,7 @@ static bool tell_peers(struct nof_nic *nic, struct nof_endpoint *ep)
             continue;
         if (nof_pool_free(&nic->ctls) == 0)
             return false;
-        nof_link_ctl(nic, link, NOF_WIRE_EP_DOWN, 0, (uint16_t)nof_ep_index(nic, ep), 0, fields,
-                     sizeof fields);
+        nof_link_ctl(nic, link, NOF_WIRE_EP_DOWN, 0, (uint16_t)ep->index, 0, fields, sizeof fields);
     }
     return true;
 }

@@ -68,8 +68,7 @@ static bool buffer_of(struct nof_nic *nic, const struct nof_endpoint *ep, const 
         return false;
     if (!(desc->flags & NOF_DESC_F_LAYOUT))
         return true;
-    *layout_out =
-        nof_layout_find(&nic->layouts, nof_ep_index(nic, ep), desc->layout, desc->layout_generation);
+    *layout_out = nof_layout_find(&nic->layouts, ep->index, desc->layout, desc->layout_generation);
     return *layout_out != NOF_NIL;
 }
 
@@ -107,7 +106,7 @@ static struct nof_recv *make_recv(struct nof_nic *nic, struct nof_endpoint *ep, 
         return NULL;
     }
     if (!nof_recv_may_post(nic, ep))
-        nof_spill_enter(nic, ep); /* else what comes could be matched as fast, without an end */
+        nof_spill_enter(ep); /* else what comes could be matched as fast, without an end */
     struct nof_match_key key = {.ep = r->ep, .ctx = desc->ctx, .source = desc->peer, .tag = desc->tag};
     nof_recv_call(r, &key, desc->cookie, desc->addr, desc->len, layout);
     nof_recv_agree(r, desc->agreed);
@@ -129,7 +128,7 @@ static void post(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_
     bool probes = desc->opcode != NOF_DESC_RECV && nof_match_probes(ep) >= PROBES_MAX;
     bool claims = (desc->flags & NOF_DESC_F_CLAIM) != 0 && !nof_claim_may_post(ep);
     if (!ep->spilling && (probes || claims || !nof_recv_may_post(nic, ep)))
-        nof_spill_enter(nic, ep);
+        nof_spill_enter(ep);
     if (ep->spilling) {
         no_match(nic, ep, desc);
         return;
@@ -153,7 +152,7 @@ static void leave_stored(struct nof_nic *nic, struct nof_endpoint *ep, const str
                          uint32_t layout)
 {
     if (!ep->spilling && !nof_recv_may_post(nic, ep))
-        nof_spill_enter(nic, ep);
+        nof_spill_enter(ep);
     if (ep->spilling) {
         no_match(nic, ep, desc);
         return;
@@ -167,11 +166,9 @@ static void leave_stored(struct nof_nic *nic, struct nof_endpoint *ep, const str
         nof_watch_call(nic, ep, &r->key, desc->callsite, nof_recv_index(nic, r));
 }
 
-static struct nof_match_key key_of(const struct nof_nic *nic, const struct nof_endpoint *ep,
-                                   const struct nof_desc *desc)
+static struct nof_match_key key_of(const struct nof_endpoint *ep, const struct nof_desc *desc)
 {
-    return (struct nof_match_key){
-        .ep = nof_ep_index(nic, ep), .ctx = desc->ctx, .source = desc->peer, .tag = desc->tag};
+    return (struct nof_match_key){.ep = ep->index, .ctx = desc->ctx, .source = desc->peer, .tag = desc->tag};
 }
 
 static bool key_valid(const struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -208,7 +205,7 @@ static void take_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct
     }
     if (delta)
         nof_delta_plain(nic, ep, desc); /* until it has its slot */
-    struct nof_match_key key = key_of(nic, ep, desc);
+    struct nof_match_key key = key_of(ep, desc);
     struct nof_env *e = nof_match_find(nic, &key);
     if (e == NULL) {
         post(nic, ep, desc, layout);
@@ -236,7 +233,7 @@ static void take_probe(struct nof_nic *nic, struct nof_endpoint *ep, const struc
         invalid(nic, ep, desc);
         return;
     }
-    struct nof_match_key key = key_of(nic, ep, desc);
+    struct nof_match_key key = key_of(ep, desc);
     struct nof_env *e = nof_match_find(nic, &key);
     if (e == NULL) {
         if (desc->flags & NOF_DESC_F_WAIT)
@@ -269,7 +266,7 @@ static void take_mrecv(struct nof_nic *nic, struct nof_endpoint *ep, const struc
         invalid(nic, ep, desc);
         return;
     }
-    struct nof_env *e = nof_unexpected_by_handle(nic, nof_ep_index(nic, ep), desc->handle);
+    struct nof_env *e = nof_unexpected_by_handle(nic, ep->index, desc->handle);
     struct nof_recv *r = make_recv(nic, ep, desc, NOF_COMP_RECV, layout);
     if (r == NULL)
         return;
@@ -298,7 +295,7 @@ static void take_pull(struct nof_nic *nic, struct nof_endpoint *ep, const struct
 
 static void take_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
-    struct nof_recv *r = nof_match_cookie(nic, nof_ep_index(nic, ep), desc->cookie);
+    struct nof_recv *r = nof_match_cookie(nic, ep->index, desc->cookie);
     bool taken = (desc->flags & NOF_DESC_F_TAKEN) != 0; /* then it is found at once, or nowhere */
     if (taken &&
         (!is_rank(ep, desc->peer) || desc->tag < 0 || (r != NULL && !nof_claim_tell(nic, ep, r, desc)))) {
@@ -381,7 +378,7 @@ static void take_layout(struct nof_nic *nic, struct nof_endpoint *ep, const stru
         rc = NOF_EAGAIN;
     else if (desc->addr <= ep->program_area_bytes && desc->len <= ep->program_area_bytes - desc->addr &&
              desc->len > 0)
-        rc = nof_layout_open(&nic->layouts, nof_ep_index(nic, ep), desc->layout, desc->layout_generation,
+        rc = nof_layout_open(&nic->layouts, ep->index, desc->layout, desc->layout_generation,
                              ep->program_area + desc->addr, (size_t)desc->len);
     if (rc == NOF_EINVAL)
         nof_count(nic, ep, NOF_C_DESC_INVALID, 1);
@@ -513,8 +510,7 @@ static void take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_
         take_layout(nic, ep, desc);
         break;
     case NOF_DESC_LAYOUT_FREE:
-        if (nof_layout_close(&nic->layouts, nof_ep_index(nic, ep), desc->layout, desc->layout_generation) !=
-            NOF_OK)
+        if (nof_layout_close(&nic->layouts, ep->index, desc->layout, desc->layout_generation) != NOF_OK)
             fatal(nic, ep);
         break;
     case NOF_DESC_SEND_CANCEL:

@@ -115,7 +115,7 @@ void nof_life_fail(struct nof_nic *nic, struct nof_endpoint *ep, int status)
     if (ep->comp_head == NOF_NIL)
         nof_completion_give(nic, ep, &comp);
     ep->state = NOF_EP_FAILED;
-    nic->host_ops->endpoint_failed(nic->host, nof_ep_index(nic, ep), status);
+    nic->host_ops->endpoint_failed(nic->host, ep->index, status);
 }
 
 void nof_life_flush(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)

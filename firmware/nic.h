@@ -752,11 +752,6 @@ static inline uint32_t nof_link_index(const struct nof_nic *nic, const struct no
 {
     return (uint32_t)(l - nic->links);
 }
-static inline uint32_t nof_ep_index(const struct nof_nic *nic, const struct nof_endpoint *ep)
-{
-    (void)nic;
-    return ep->index;
-}
 
 static inline uint32_t nof_steps_left(const struct nof_nic *nic, struct nof_endpoint *ep)
 {

@@ -29,7 +29,7 @@ struct special {
  * that function; "cfn=NAME", "calls=N ...", and one line with the cost inside the callee, which stands in its own place, too. */
 struct reader {
     struct nof_short_path sum; /* over all messages */
-    char object[LINE_BYTES], callee[LINE_BYTES];
+    char object[LINE_BYTES];
     struct special *special; /* of `object` */
     size_t nspecial;
     bool is_call, allocates, is_message;

@@ -286,7 +286,7 @@ static void all_turns(int rounds)
 
 static bool by_memory(void)
 {
-    return nof_chan_of(nof_comm_find(MPI_COMM_WORLD), 0) != nof_chan_to_all;
+    return nof_chan_of(nof_comm_find(MPI_COMM_WORLD)) != nof_chan_to_all;
 }
 
 /* Set-up takes a sixth less or more, by lot: else each message would meet the same place of the loop. */

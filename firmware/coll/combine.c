@@ -49,8 +49,7 @@ static bool end(struct nof_nic *nic, uint32_t index, int status, struct nof_comb
 {
     const struct nof_combine *c = combine_at(nic, index);
     struct nof_endpoint *ep = &nic->eps[c->ep];
-    *ended_out = (struct nof_combined){
-        .ep = ep, .program = c->program, .step = c->step, .bytes = c->bytes, .status = status};
+    *ended_out = (struct nof_combined){.ep = ep, .program = c->program, .step = c->step, .status = status};
     ep->combines--;
     nof_pool_give(&nic->combines, index);
     return true;

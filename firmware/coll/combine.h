@@ -17,7 +17,6 @@
 struct nof_combined {
     struct nof_endpoint *ep;
     uint32_t program, step;
-    uint32_t bytes;
     int status; /* NOF_OK: the result is in memory */
 };
 

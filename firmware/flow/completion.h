@@ -15,7 +15,7 @@
 static inline bool nof_completion_give(struct nof_nic *nic, struct nof_endpoint *ep,
                                        const struct nof_comp *comp)
 {
-    if (nic->host_ops->complete(nic->host, nof_ep_index(nic, ep), comp, 1) != 1)
+    if (nic->host_ops->complete(nic->host, ep->index, comp, 1) != 1)
         return false;
     nof_count(nic, ep, NOF_C_COMPS, 1);
     return true;

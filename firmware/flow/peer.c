@@ -60,10 +60,10 @@ static struct nof_peer *peer_make(struct nof_nic *nic, struct nof_endpoint *ep, 
     struct nof_peer *p = nof_peer_at(nic, i);
     struct nof_obj obj = p->obj;
     *p = (struct nof_peer){.obj = obj,
-                           .used = 1,
                            .rank = rank,
                            .link = nof_link_index(nic, link),
-                           .ep = (uint16_t)nof_ep_index(nic, ep),
+                           .used = 1,
+                           .ep = (uint16_t)ep->index,
                            .remote_ep = remote_ep,
                            .remote_generation = generation,
                            .sendq = NOF_NIL,
@@ -163,7 +163,7 @@ void nof_peer_want(struct nof_nic *nic, struct nof_peer *peer)
 int nof_peer_introduce(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank,
                        const struct nof_card *card)
 {
-    struct nof_peer *peer = nof_peer_by_rank(nic, nof_ep_index(nic, ep), rank);
+    struct nof_peer *peer = nof_peer_by_rank(nic, ep->index, rank);
     if (peer != NULL && is_dead(nic, peer))
         return NOF_EPEERDEAD;
     if (peer == NULL) {
@@ -171,7 +171,7 @@ int nof_peer_introduce(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t ra
         int rc = nof_link_open(nic, ep->job, card, &link);
         if (rc != NOF_OK)
             return rc;
-        if (nof_peer_by_flow(nic, link, card->endpoint, (uint16_t)nof_ep_index(nic, ep)) != NULL)
+        if (nof_peer_by_flow(nic, link, card->endpoint, (uint16_t)ep->index) != NULL)
             return NOF_EINVAL; /* that endpoint is another rank's */
         peer = peer_make(nic, ep, rank, link, card->endpoint, card->generation);
         if (peer == NULL)

@@ -89,7 +89,7 @@ bool nof_scheduler_ready(const struct nof_nic *nic)
 /* Behind the other endpoints, or before them. */
 static void ring_add(struct nof_nic *nic, unsigned way, struct nof_endpoint *ep, bool first)
 {
-    uint32_t i = nof_ep_index(nic, ep), *tail = &nic->ring[way];
+    uint32_t i = ep->index, *tail = &nic->ring[way];
     struct nof_sched_turns *t = &ep->sched[way];
     if (t->listed)
         return;

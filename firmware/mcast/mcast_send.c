@@ -43,7 +43,7 @@ static uint32_t allowed(const struct nof_mcast_op *op, bool ready)
     return room < most ? room : most;
 }
 
-static void seal(struct nof_nic *nic, struct nof_mcast_group *g, struct nof_mcast_op *op)
+static void seal(struct nof_mcast_group *g, struct nof_mcast_op *op)
 {
     /* bound: frames of one read, 16; paid by the message */
     for (; op->reading > 0; op->reading--, op->read++) {
@@ -53,7 +53,7 @@ static void seal(struct nof_nic *nic, struct nof_mcast_group *g, struct nof_mcas
                                    .frame = op->read,
                                    .sender = op->sender,
                                    .chunk = (uint16_t)op->chunk};
-        nof_group_seal(nic->transport, &g->dest, *frame_of(op, op->read), &v, g->ep);
+        nof_group_seal(&g->dest, *frame_of(op, op->read), &v, g->ep);
         op->missed[op->read % NOF_MCAST_WINDOW] = 0;
         op->repaired_ns[op->read % NOF_MCAST_WINDOW] = 0;
     }
@@ -116,13 +116,13 @@ static void read_on(struct nof_nic *nic, struct nof_mcast_group *g, struct nof_m
         return;
     }
     nof_count(nic, ep, NOF_C_DMA_READ_BYTES, seg.len_bytes);
-    seal(nic, g, op);
+    seal(g, op);
 }
 
 void nof_mcast_send_read(struct nof_nic *nic, struct nof_mcast_group *g, struct nof_mcast_op *op, int status)
 {
     if (op->state == NOF_MCAST_SEND && status == NOF_OK) {
-        seal(nic, g, op);
+        seal(g, op);
         return;
     }
     unread(nic, g, op);

@@ -157,7 +157,7 @@ static int unexpected(struct nof_nic *nic, struct nof_peer *peer, const struct n
     bool tight = nof_credit_tight(peer);
     struct nof_recv *taker = answer_probes(nic, ep, a, tight);
     if (tight)
-        nof_spill_enter(nic, ep);
+        nof_spill_enter(ep);
     if (taker != NULL && tight) {
         nof_spill_probe(nic, ep,
                         taker); /* what an MPROBE has taken keeps its credit for as long as the host likes */

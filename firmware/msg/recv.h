@@ -49,7 +49,7 @@ static inline struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_end
     r->state = NOF_RECV_DONE;
     r->marks = 0;
     r->opcode = opcode;
-    r->ep = (uint16_t)nof_ep_index(nic, ep);
+    r->ep = (uint16_t)ep->index;
     r->writes = 0;
     r->peer = NOF_NIL;
     r->layout = NOF_NIL;

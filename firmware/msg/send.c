@@ -89,7 +89,7 @@ static struct nof_send *send_take(struct nof_nic *nic, struct nof_endpoint *ep)
         return NULL;
     struct nof_send *s = nof_send_at(nic, i);
     memset((unsigned char *)s + sizeof s->obj, 0, sizeof *s - sizeof s->obj);
-    s->ep = (uint16_t)nof_ep_index(nic, ep);
+    s->ep = (uint16_t)ep->index;
     s->order = ep->send_order++;
     s->ep_next = NOF_NIL;
     s->ep_prev = ep->sends_tail;

@@ -14,9 +14,8 @@
 #define HANDLE_UNIT_SHIFT 24u
 #define HANDLE_UNIT_MASK 63u
 
-void nof_spill_enter(struct nof_nic *nic, struct nof_endpoint *ep)
+void nof_spill_enter(struct nof_endpoint *ep)
 {
-    (void)nic;
     ep->spilling = 1;
 }
 
@@ -188,7 +187,7 @@ void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_rec
                     uint64_t handle, uint64_t len)
 {
     struct nof_match_key key = r->key;
-    struct nof_peer *peer = nof_peer_by_rank(nic, nof_ep_index(nic, ep), (uint32_t)r->key.source);
+    struct nof_peer *peer = nof_peer_by_rank(nic, ep->index, (uint32_t)r->key.source);
     bool parked = (handle & NOF_HANDLE_PARKED) != 0;
     if (peer == NULL) {
         nof_recv_end(nic, r, NOF_ENOENT);

@@ -15,7 +15,7 @@
 #include "msg/eager.h"
 #include "nic.h"
 
-void nof_spill_enter(struct nof_nic *nic, struct nof_endpoint *ep);
+void nof_spill_enter(struct nof_endpoint *ep);
 /* Hand an arriving message to the library. NOF_OK or NOF_EPROTO. */
 int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a);
 /* NOF_AGREED_NO_MORE: ends the receive that waits for it in the library with NOF_EDISAGREE, and is nothing where none does. */

@@ -74,7 +74,7 @@ static uint64_t tag_of(const struct nof_group_dest *dest, const uint8_t *common,
     return nof_get64(tag);
 }
 
-void nof_group_seal(struct nof_transport *t, const struct nof_group_dest *dest, struct nof_frame *frame,
+void nof_group_seal(const struct nof_group_dest *dest, struct nof_frame *frame,
                     const struct nof_group_view *view, uint16_t src_ep)
 {
     uint8_t *common = frame->data + NOF_WIRE_OUTER_BYTES, *f = common + NOF_WIRE_COMMON_BYTES;
@@ -82,7 +82,6 @@ void nof_group_seal(struct nof_transport *t, const struct nof_group_dest *dest, 
     struct nof_packet_fill fill = {
         .type = NOF_WIRE_MDATA, .fields_bytes = NOF_WIRE_MDATA_BYTES, .pn = view->frame, .src_ep = src_ep};
 
-    (void)t;
     nof_packet_headers(frame->data, dest->head, dest->ip_sum, &fill, body);
     nof_put64(f + NOF_WIRE_MDATA_LEN, view->len);
     nof_put32(f + NOF_WIRE_MDATA_NUMBER, view->number);

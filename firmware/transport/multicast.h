@@ -50,7 +50,7 @@ uint64_t nof_group_frame_ns(const struct nof_transport *t);
 unsigned nof_group_window(struct nof_transport *t, uint64_t *at_out);
 /* NULL: the port has none now. The payload is to be filled. */
 struct nof_frame *nof_group_frame(struct nof_transport *t, uint32_t payload_bytes, uint8_t **payload_out);
-void nof_group_seal(struct nof_transport *t, const struct nof_group_dest *dest, struct nof_frame *frame,
+void nof_group_seal(const struct nof_group_dest *dest, struct nof_frame *frame,
                     const struct nof_group_view *view, uint16_t src_ep);
 /* False: the queue is full. The frame stays the caller's. */
 bool nof_group_send(struct nof_transport *t, struct nof_frame *frame);

@@ -441,7 +441,7 @@ static uint32_t datagram(const struct rogue *r, const uint8_t *rec, uint8_t fram
         bytes = rec[R_PAYLOAD] * 5u;
     struct nof_frame f = {.data = frame, .len_bytes = NOF_WIRE_OUTER_BYTES + NOF_GROUP_HEAD_BYTES + bytes};
     memset(frame + NOF_WIRE_OUTER_BYTES + NOF_GROUP_HEAD_BYTES, rec[R_REST], bytes);
-    nof_group_seal(world_nic(r->w, r->nic)->transport, &dest, &f, &v, 0);
+    nof_group_seal(&dest, &f, &v, 0);
     if (rec[R_VALUE] != 0)
         frame[NOF_WIRE_OUTER_BYTES + rec[R_AT] % NOF_GROUP_HEAD_BYTES] ^= rec[R_VALUE];
     return f.len_bytes;

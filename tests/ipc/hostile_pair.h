@@ -17,7 +17,6 @@ struct hostile_board {
     uint32_t have_card[2]; /* atomic */
     uint32_t stop; /* atomic */
     uint32_t flooding; /* atomic: the intruder has begun */
-    uint32_t last; /* rank 0: the message that ends it; atomic */
     uint64_t messages; /* atomic: verified by rank 0 */
     uint64_t stall_us; /* rank 0: longest wait for an answer, to be printed */
 };

@@ -193,7 +193,6 @@ struct nof_op *nof_rank_send(struct nof_rank *r, struct nof_message *m)
     if (delta) {
         buffer_open(op, m->bound);
         nof_delta_send_plan(op);
-        m->faulty = op->buf.fault_at != UINT64_MAX;
     } else if (m->len <= NOF_INLINE_BYTES && op->bounce < 0 && nof_rng_chance(&r->rng, 70)) {
         op->desc.flags |= NOF_DESC_F_INLINE;
         nof_payload_fill(op->desc.inline_data, m->id, m->len);
@@ -204,7 +203,6 @@ struct nof_op *nof_rank_send(struct nof_rank *r, struct nof_message *m)
     } else {
         buffer_open(op, m->len);
         nof_buffer_fill(r->world, &op->buf, m->id, m->len);
-        m->faulty = op->buf.fault_at != UINT64_MAX;
     }
     nof_op_start(op);
     return op;
@@ -216,7 +214,6 @@ void nof_op_granted(struct nof_op *op, uint64_t handle, uint64_t granted_len)
         op->desc.flags &= (uint8_t)~NOF_DESC_F_INLINE;
         buffer_open(op, op->msg->len);
         nof_buffer_fill(op->rank->world, &op->buf, op->msg->id, op->msg->len);
-        op->msg->faulty = op->buf.fault_at != UINT64_MAX;
     }
     op->desc.flags |= NOF_DESC_F_GRANTED;
     op->desc.handle = handle;

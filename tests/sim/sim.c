@@ -227,7 +227,6 @@ static void report(const struct nof_world *w, struct nof_sim_result *out)
     out->core_stalls = f.stalls;
     out->rings_full = f.rings_full;
     out->pulls_refused = f.pulls_refused;
-    out->virtual_ns = nof_cluster_now(w->cluster);
 }
 
 static void destroy(struct nof_world *w)

@@ -20,7 +20,6 @@ struct nof_sim_result {
     uint64_t lost, duplicated, reordered, corrupted, partitions, restarts, core_stalls;
     uint64_t rings_full; /* frames that found their core's ring full */
     uint64_t pulls_refused; /* by NICs without room, and asked again */
-    uint64_t virtual_ns;
 };
 
 /* trace: one line per event goes there; NULL: none. */

@@ -72,7 +72,6 @@ struct nof_message {
     uint32_t order; /* n-th from src to dst */
     bool sync;
     bool submitted;
-    bool faulty; /* its buffer cannot be read */
     bool delta; /* in units of 2^unit_log2 bytes, announced with `bound` */
     uint32_t unit_log2;
     uint64_t bound;
@@ -202,7 +201,6 @@ struct nof_rank {
     uint32_t staging_bytes;
     struct {
         uint32_t offset, len;
-        bool released;
     } slot[NOF_RANK_SLOTS_MAX]; /* lent to us and not given back */
     unsigned nslots;
     uint8_t *bounce;

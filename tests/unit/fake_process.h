@@ -18,7 +18,7 @@ struct fake {
     uint64_t caps;
     const char *reap_says;
     bool lives; /* every pidfd's process */
-    unsigned killed, main_told, woken, watched;
+    unsigned killed, main_told;
     struct {
         uint64_t token;
         int status;

@@ -48,7 +48,7 @@ static void datagram(struct world *w, unsigned from, unsigned to, uint32_t numbe
     if (f == NULL)
         return;
     memset(payload, 0x77, bytes);
-    nof_group_seal(n->transport, &dest, f, &v, 0);
+    nof_group_seal(&dest, f, &v, 0);
     world_inject(w, to, f->data, f->len_bytes);
     nof_group_frame_free(n->transport, f);
 }
@@ -140,7 +140,7 @@ static void test_a_frame_that_is_queued_twice_goes_back_once(void **state)
     struct nof_frame *f = nof_group_frame(n->transport, 8, &payload);
     assert_non_null(f);
     memset(payload, 0, 8);
-    nof_group_seal(n->transport, &dest, f, &v, 0);
+    nof_group_seal(&dest, f, &v, 0);
     assert_true(nof_group_send(n->transport, f));
     assert_true(nof_group_send(n->transport, f));
     world_fault(w, &full); /* it takes the first of the two */
@@ -167,7 +167,7 @@ static struct nof_frame *forge(struct world *w, enum forgery how, const struct n
     struct nof_frame *f = nof_group_frame(n->transport, v->chunk, &payload);
     assert_non_null(f);
     memset(payload, how == TAG_OF_ANOTHER ? 0x76 : 0x77, v->chunk);
-    nof_group_seal(n->transport, &dest, f, v, 0);
+    nof_group_seal(&dest, f, v, 0);
     uint8_t *c = f->data + NOF_WIRE_OUTER_BYTES;
     if (how == TAG_OF_ANOTHER)
         memcpy(tag, c + NOF_WIRE_COMMON_BYTES + NOF_WIRE_MDATA_TAG, sizeof tag);
@@ -225,7 +225,7 @@ static void test_who_sends_is_what_the_host_says(void **state)
     struct nof_frame *f = nof_group_frame(n->transport, 8, &payload);
     assert_non_null(f);
     memset(payload, 0x77, 8);
-    nof_group_seal(n->transport, &dest, f, &v, 0);
+    nof_group_seal(&dest, f, &v, 0);
     world_inject(w, 1, f->data, f->len_bytes);
     nof_group_frame_free(n->transport, f);
     bcast(w, 0, 2, 50000);

@@ -201,7 +201,7 @@ static void a_spilled_message_keeps_to_its_length_too(void **state)
 {
     (void)state;
     begin();
-    nof_spill_enter(nic, &nic->eps[peer->ep]);
+    nof_spill_enter(&nic->eps[peer->ep]);
     pulled(20, LEN, LEN);
     ended(20, NOF_OK, 0, LEN);
     pulled(21, LEN + 1, LEN);
@@ -237,7 +237,7 @@ static void no_data_comes_of_a_parked_message(void **state)
     (void)state;
     uint8_t fields[NOF_WIRE_DATA_LAST_BYTES], payload[LEN];
     begin_with(0);
-    nof_spill_enter(nic, &nic->eps[peer->ep]);
+    nof_spill_enter(&nic->eps[peer->ep]);
     memset(payload, 'x', sizeof payload);
     for (int tag = 30; tag < 36; tag++) {
         int before = tag % 3 == 1, after = tag % 3 == 2;

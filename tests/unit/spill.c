@@ -32,9 +32,7 @@ struct library {
     uint64_t spills, nomatches;
     uint8_t *order; /* first byte of each received message, in order */
     unsigned received;
-    unsigned nomatch_cookie;
     int spill_end; /* 0 none, else status + 1000 */
-    int pulls;
     unsigned sends;
     uint64_t len;
 };
@@ -73,7 +71,6 @@ static void reap(struct library *lib)
             on_spill(lib, c);
         } else if (c->opcode == NOF_COMP_RECV && c->status == NOF_ENOMATCH) {
             lib->nomatches++;
-            lib->nomatch_cookie = (unsigned)c->cookie;
         } else if (c->opcode == NOF_COMP_RECV) {
             assert_int_equal(c->status, NOF_OK);
             const uint8_t *p =
@@ -155,7 +152,6 @@ static void receive(struct library *lib, int tag)
                                  .len = s->remote ? 100000 : 0,
                                  .callsite = s->len};
             world_post(lib->w, lib->rank, &d);
-            lib->pulls++;
             for (int k = 0; k < 200 && lib->received == before; k++) {
                 world_run_for(lib->w, 200000);
                 count_sender(lib);

@@ -18,7 +18,6 @@
 
 struct toy_frame {
     struct nof_frame frame; /* first: the port sees this */
-    struct toy_node *owner;
     uint32_t sent_crc; /* of the whole frame, when it was sent; 0: it was not */
     uint8_t bytes[];
 };
@@ -111,7 +110,6 @@ static struct nof_frame *port_alloc(void *port, uint32_t len_bytes)
     f->frame.data = f->bytes;
     f->frame.len_bytes = 0;
     f->frame.cap_bytes = len_bytes;
-    f->owner = node;
     f->sent_crc = 0;
     node->pool_used++;
     return &f->frame;
@@ -276,10 +274,8 @@ static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view 
     assert_int_equal(nof_get32(view->fields + 8), view->payload_bytes + 16);
     assert_in_range(view->payload_bytes, 0, FRAME_MAX - 16);
     assert_int_equal(memcmp(view->payload, pattern(seq) + 16, view->payload_bytes), 0);
-    if (s->received++ == 0)
-        s->first_ns = s->net->now_ns;
+    s->received++;
     s->received_bytes += view->payload_bytes;
-    s->last_ns = s->net->now_ns;
     return NOF_OK;
 }
 
@@ -288,7 +284,6 @@ static void on_up(void *up, struct nof_path *path)
     struct toy_stream *s = stream_of(up, path);
 
     s->path = path;
-    s->up = 1;
     s->ups++;
     pump(s);
 }
@@ -307,10 +302,8 @@ static void on_dead(void *up, struct nof_path *path, int reason)
 
     s->deaths++;
     s->reason = reason;
-    if (s->path == path) {
+    if (s->path == path)
         s->path = NULL;
-        s->up = 0;
-    }
 }
 
 static const uint8_t *job_key(void *up, uint64_t job_id)
@@ -379,7 +372,7 @@ struct toy_net *toy_open(const struct toy_config *cfg)
         memcpy(node->key, TOY_KEY, 16);
         node->knows_job = 1;
         for (unsigned k = 0; k < TOY_NODES_MAX; k++)
-            node->stream[k] = (struct toy_stream){.net = net, .node = i, .peer = k};
+            node->stream[k] = (struct toy_stream){.net = net, .node = i};
         node_start(net, i);
     }
     return net;
@@ -403,7 +396,7 @@ void toy_restart(struct toy_net *net, unsigned node)
     nof_transport_fini(net->node[node].t);
     free(net->node[node].mem);
     for (unsigned k = 0; k < TOY_NODES_MAX; k++)
-        net->node[node].stream[k] = (struct toy_stream){.net = net, .node = node, .peer = k};
+        net->node[node].stream[k] = (struct toy_stream){.net = net, .node = node};
     node_start(net, node);
 }
 
@@ -457,7 +450,6 @@ static void at_switch(struct toy_net *net, struct toy_event e)
     if (dst == NULL || dst->island != net->node[e.src].island ||
         ((int)e.src == net->deaf_from && (int)e.dst == net->deaf_to) || too_long(net, &e) ||
         chance(net, net->cfg.loss)) {
-        net->lost++;
         free(e.data);
         return;
     }

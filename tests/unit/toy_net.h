@@ -43,16 +43,15 @@ struct toy_config {
     uint32_t window_frames, sent_frames, reorder_frames, max_paths;
 };
 
-struct toy_stream { /* at node `node`: to and from `peer` */
+struct toy_stream { /* at node `node`: to and from the peer whose index it has there */
     struct toy_net *net;
-    unsigned node, peer;
+    unsigned node;
     struct nof_path *path;
-    int up, ups, deaths, reason;
+    int ups, deaths, reason;
     int refuse; /* on_frame() answers NOF_EPROTO */
     uint32_t body_bytes;
     uint64_t to_send, sent;
     uint64_t received, received_bytes;
-    uint64_t first_ns, last_ns; /* arrivals */
 };
 
 struct toy_node {
@@ -86,7 +85,7 @@ struct toy_net {
     struct toy_event *events;
     unsigned nevents, events_cap;
     uint64_t order;
-    uint64_t dropped_full, lost, cut, steps;
+    uint64_t dropped_full, cut, steps;
     uint64_t digest; /* of every byte sent, in order */
     int deaf_from, deaf_to; /* frames of this node to that one vanish; -1: none */
 };

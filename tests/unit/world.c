@@ -229,7 +229,6 @@ static int dma(struct port *p, uint32_t endpoint, const struct nof_segment *seg,
     memcpy(e->seg, seg, nseg * sizeof *seg);
     memcpy(e->buf, buf, nbuf * sizeof *buf);
     push(&w->dma, &w->dma_tail, e);
-    w->pending++;
     r->dma_pending++;
     return NOF_DMA_PENDING;
 }
@@ -601,7 +600,6 @@ static bool finish_dma(struct world *w)
     for (struct event *d = w->dma; d != NULL; d = d->next)
         w->dma_tail = d;
     struct world_rank *r = by_endpoint(&w->port[e->nic], e->endpoint);
-    w->pending--;
     r->dma_pending--;
     int rc = e->status;
     for (unsigned i = 0; rc != NOF_OK && !e->write && i < e->nbuf; i++)

@@ -39,7 +39,6 @@ void world_forget_events(struct world *w)
             *list[i] = e->next;
             world_event_give(w, e);
         }
-    w->pending = 0;
 }
 
 bool world_dma_touches(const struct world *w, unsigned rank, int write, const void *at, uint64_t bytes)

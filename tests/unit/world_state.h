@@ -84,7 +84,7 @@ struct world {
     struct saved *saved;
     uint64_t restores;
     struct world_fault fault;
-    uint64_t counted, pending;
+    uint64_t counted;
     unsigned steps; /* since time has passed */
     long frames;
 };

@@ -110,7 +110,6 @@ static void reap_rank(struct nof_job *job, struct nof_rank *rank)
     job->initialized |= nof_pmi_phase(job->pmi, rank->rank) != NOF_PMI_NEW;
     failed = judge(job, rank, status);
     rank->pid = 0;
-    rank->failed = failed;
     job->alive--;
     close_pmi(rank);
     nof_pmi_gone(job->pmi, rank->rank);

@@ -34,7 +34,6 @@ struct nof_rank {
     unsigned rank;
     unsigned host;
     int pmi_fd; /* -1: closed */
-    bool failed;
     struct nof_stream out, err;
 };
 

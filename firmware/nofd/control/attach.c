@@ -171,7 +171,6 @@ static void attach_finish(struct nofd_attach *a, bool direct)
                                .pidfd = a->process.fd,
                                .pid = a->cred.pid,
                                .uid = a->cred.uid,
-                               .gid = a->cred.gid,
                                .direct = direct};
     int rc;
 

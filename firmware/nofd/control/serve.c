@@ -286,7 +286,6 @@ int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_
     ep->nic = serve->nic;
     ep->doom.any = &ep->nic->doomed;
     ep->uid = serve->uid;
-    ep->gid = serve->gid;
     choose_dma(ep, serve);
     rc = check_share(d, serve, ep->nic, text, text_bytes);
     if (rc != NOF_OK)

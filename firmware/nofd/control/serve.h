@@ -20,7 +20,6 @@ struct nofd_serve {
     struct nofd_job *job; /* the endpoint's on success */
     pid_t pid;
     uid_t uid;
-    gid_t gid;
     struct nofd_nic *nic;
     int pidfd; /* the caller's, until the endpoint is closed */
     bool direct; /* the DMA probe succeeded */

@@ -73,7 +73,6 @@ struct nofd_endpoint {
     struct nofd_job *job;
     struct nofd_attach *attach; /* NULL once the connection is gone */
     uid_t uid;
-    gid_t gid;
     struct nof_card card;
 };
 

@@ -370,7 +370,6 @@ int nof_fabric_create(const struct nof_fabric_config *cfg, struct nof_fabric **f
     f->trunk_rate_bps = c.trunk_rate_bps;
     f->trunk_delay_ns = c.trunk_delay_ns;
     f->queue_mask = c.queue_frames - 1;
-    f->pool_frames = c.pool_frames;
     f->tx_queue_bytes = c.tx_queue_bytes;
     f->random = c.seed;
     f->max_events = c.nports * c.queue_frames;

@@ -79,7 +79,6 @@ struct nof_fabric {
     uint32_t queue_mask;
     uint32_t mac_mask;
     uint32_t tx_queue_bytes;
-    uint32_t pool_frames;
     uint64_t *mac_key; /* open addressing; 0 is free (no port has address 0) */
     uint16_t *mac_port;
     uint32_t nswitches;

@@ -54,7 +54,6 @@ static int read_ports(const char *text, struct udp_spec *spec)
         return -1;
     spec->port_first = (uint16_t)a;
     spec->port_last = (uint16_t)b;
-    spec->port_given = true;
     return 0;
 }
 

@@ -105,8 +105,7 @@ static int set_up(struct nof_udp_port *port, char *err, size_t err_bytes)
     return NOF_OK;
 }
 
-static int cannot_bind(const struct nof_udp_port *port, const struct udp_spec *spec, int error, char *err,
-                       size_t err_bytes)
+static int cannot_bind(const struct udp_spec *spec, int error, char *err, size_t err_bytes)
 {
     if (error == EADDRINUSE && spec->port_last != spec->port_first)
         return udp_fail(NOF_EAGAIN, err, err_bytes,
@@ -124,7 +123,6 @@ static int cannot_bind(const struct nof_udp_port *port, const struct udp_spec *s
         return udp_fail(NOF_EPERM, err, err_bytes,
                         "UDP port %u needs root, as all below 1024 do.\nType for example: udp:%s:48620",
                         spec->port_first, spec->where);
-    (void)port;
     return udp_fail(NOF_ENOTSUP, err, err_bytes, "UDP port %u of %s cannot be had: %s", spec->port_first,
                     spec->where, strerror(error));
 }
@@ -141,7 +139,7 @@ static int bind_port(struct nof_udp_port *port, const struct udp_spec *spec, cha
         error = bind(port->fd, (const struct sockaddr *)&self, sizeof(self)) == 0 ? 0 : errno;
     }
     if (error != 0)
-        return cannot_bind(port, spec, error, err, err_bytes);
+        return cannot_bind(spec, error, err, err_bytes);
     if (getsockname(port->fd, (struct sockaddr *)&self, &len) != 0)
         return udp_fail(NOF_ENOTSUP, err, err_bytes, "the kernel does not tell the port: %s",
                         strerror(errno));

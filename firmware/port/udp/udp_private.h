@@ -37,7 +37,6 @@ struct udp_spec {
     char where[32]; /* an address or an interface */
     uint32_t ip4; /* 0: `where` is an interface */
     uint16_t port_first, port_last; /* equal: that one; 0: any */
-    bool port_given;
     uint64_t rate_bps;
 };
 

@@ -76,7 +76,7 @@ const struct nof_chan *nof_chan_choose(const struct nof_comm *comm)
 
 enum nof_channels nof_chan_way(const struct nof_comm *comm)
 {
-    if (nof_chan_of(comm, 0) == nof_chan_to_all && !comm->mixed)
+    if (nof_chan_of(comm) == nof_chan_to_all && !comm->mixed)
         return nof_chan_to_all == &nof_chan_by_self ? NOF_CHANNELS_AUTO : NOF_CHANNELS_NIC;
     return comm->way_said ? comm->way : beside_way;
 }
@@ -90,7 +90,7 @@ const struct nof_chan *nof_chan_of_mixed(const struct nof_comm *comm, int peer)
 
 const struct nof_chan *nof_chan_of_coll(const struct nof_comm *comm, int peer, bool started)
 {
-    const struct nof_chan *channel = nof_chan_of(comm, peer);
+    const struct nof_chan *channel = nof_chan_of(comm);
     if (!comm->mixed || (started && !reached_started[nof_comm_peer_world(comm, peer)]))
         return channel;
     return nof_chan_of_mixed(comm, peer);

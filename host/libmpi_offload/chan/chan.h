@@ -178,11 +178,10 @@ extern const int32_t *nof_chan_reached __attribute__((visibility("hidden")));
  * as all of them know; and whether the communicator is mixed. One that was made to go by the NIC does so, and is not mixed. */
 const struct nof_chan *nof_chan_choose(const struct nof_comm *comm);
 
-/* The channel of what the library itself says in a communicator, but for collectives, to or from this peer, a rank among
- * nof_comm_peers(comm) or MPI_ANY_SOURCE. The same for the life of the job, and for all peers. */
-static inline const struct nof_chan *nof_chan_of(const struct nof_comm *comm, int peer)
+/* The channel of what the library itself says in a communicator, but for collectives: the same to and from all peers, for the life of
+ * the job. */
+static inline const struct nof_chan *nof_chan_of(const struct nof_comm *comm)
 {
-    (void)peer;
     return comm->chan != NULL ? comm->chan : nof_chan_choose(comm);
 }
 
@@ -199,7 +198,7 @@ static inline const struct nof_chan *nof_chan_for(const struct nof_request *req)
     if (req->partitioned)
         return nof_chan_to_all;
     const struct nof_comm *comm = req->comm;
-    const struct nof_chan *channel = nof_chan_of(comm, req->peer);
+    const struct nof_chan *channel = nof_chan_of(comm);
     if (!comm->mixed || req->multicast.group != NULL)
         return channel;
     if (req->ctx == nof_comm_coll_ctx(comm))

@@ -6,7 +6,7 @@
 #include "comm/comm.h"
 #include "base/error.h"
 
-struct nof_message *nof_message_new(struct nof_comm *comm, int source_world, int tag, size_t bytes)
+struct nof_message *nof_message_new(struct nof_comm *comm, int source_world, int tag)
 {
     struct nof_message *message = calloc(1, sizeof(*message));
     uint64_t handle = message == NULL ? 0 : nof_handle_add(&nof_lib.messages, message);
@@ -20,7 +20,6 @@ struct nof_message *nof_message_new(struct nof_comm *comm, int source_world, int
     message->source_world = source_world;
     message->source = nof_group_rank_of(nof_comm_peers(comm), source_world);
     message->tag = tag;
-    message->bytes = bytes;
     return message;
 }
 

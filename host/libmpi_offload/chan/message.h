@@ -13,14 +13,13 @@ struct nof_message {
     int source; /* rank in comm */
     int source_world;
     int tag;
-    size_t bytes;
     uint64_t nic_handle; /* chan_nic: handle for MRECV; 0: `envelope` */
     void *envelope; /* the channel's own */
     bool by_memory; /* the channel is that of memory */
 };
 
 /* Holds a reference of comm. NULL: no memory. */
-struct nof_message *nof_message_new(struct nof_comm *comm, int source_world, int tag, size_t bytes);
+struct nof_message *nof_message_new(struct nof_comm *comm, int source_world, int tag);
 void nof_message_free(struct nof_message *message);
 
 /* Message handle, with the error the standard names. MPI_MESSAGE_NO_PROC gives NULL. */

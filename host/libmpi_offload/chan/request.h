@@ -130,8 +130,6 @@ struct nof_request {
     void *channel_op; /* the channel's */
     uint32_t *unawaited; /* SEND: it counts here, until it is awaited; NULL: it does not */
     struct nof_request *next; /* free list, or the channel's queue */
-    struct nof_request *prev_active; /* all that the channel has, for a peer's death */
-    struct nof_request *next_active;
 };
 
 /* Whose claim it is. */

@@ -60,7 +60,7 @@ void nof_coll_agree_way(struct nof_sched *s, unsigned way)
 static bool ask(const struct nof_sched *s, bool local, int peer)
 {
     const struct nof_comm *comm = local ? s->comm->local : s->comm;
-    const struct nof_chan *channel = nof_chan_of(comm, peer);
+    const struct nof_chan *channel = nof_chan_of(comm);
     int to = nof_comm_peer_world(comm, peer);
     if (to == nof_lib.world_rank || channel->tell_failure == NULL)
         return false;
@@ -96,7 +96,7 @@ void nof_coll_agree_ended(const struct nof_sched *s)
     struct ended *last = &ended[ended_count++ % REMEMBERED];
     last->failure = nof_coll_abort_of(s, false);
     last->failure.agreed = s->agreed;
-    last->by_nic = nof_chan_of(s->comm, 0) == nof_chan_to_all;
+    last->by_nic = nof_chan_of(s->comm) == nof_chan_to_all;
     last->by_memory = !last->by_nic || s->comm->mixed;
 }
 

@@ -51,7 +51,7 @@ static void tell(struct nof_sched *s, bool local, int peer, bool *told)
 {
     const struct nof_comm *comm = local ? s->comm->local : s->comm;
     int to = nof_comm_peer_world(comm, peer);
-    const struct nof_chan *channel = nof_chan_of(comm, peer);
+    const struct nof_chan *channel = nof_chan_of(comm);
     if (to == nof_lib.world_rank || channel->tell_failure == NULL || (told != NULL && told[to]))
         return;
     struct nof_chan_failure failure = nof_coll_abort_of(s, local);

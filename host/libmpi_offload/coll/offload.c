@@ -47,7 +47,7 @@ struct nof_offload *nof_offload_open(struct nof_sched *s)
     static const enum nof_driver why[] = {[NOF_COMPILE_SHAPE] = NOF_DRIVER_SHAPE,
                                           [NOF_COMPILE_TYPE] = NOF_DRIVER_TYPE,
                                           [NOF_COMPILE_MEMORY] = NOF_DRIVER_ROOM};
-    const struct nof_chan *channel = nof_chan_of(s->comm, 0);
+    const struct nof_chan *channel = nof_chan_of(s->comm);
     enum nof_driver driver = NOF_DRIVER_OFF;
     if (s->multicast) {
         driver = NOF_DRIVER_MULTICAST;

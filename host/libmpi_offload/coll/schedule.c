@@ -539,7 +539,7 @@ static bool lose_patience(struct nof_sched *s, uint64_t now_ns)
     }
     if (first == NULL || nic_runs(s))
         return false;
-    const struct nof_chan *channel = nof_chan_of(first->comm, first->peer);
+    const struct nof_chan *channel = nof_chan_of(first->comm);
     uint32_t patience_ms = channel->coll_patience_ms == NULL ? 0 : channel->coll_patience_ms();
     if (patience_ms == 0 || now_ns - s->moved_ns < patience_ms * 1000000ull)
         return false;

@@ -41,7 +41,7 @@ int nof_talk_swap(const struct nof_talk *to, const void *out, size_t out_bytes, 
         sent = finish(send);
     if (recv != NULL) {
         if (rc != MPI_SUCCESS || sent != MPI_SUCCESS)
-            nof_chan_of(to->comm, to->peer)->cancel(recv); /* nothing may be written to `in` any more */
+            nof_chan_of(to->comm)->cancel(recv); /* nothing may be written to `in` any more */
         int received = finish(recv);
         rc = rc == MPI_SUCCESS ? received : rc;
     }

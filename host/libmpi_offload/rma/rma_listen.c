@@ -17,7 +17,7 @@ static void post(struct nof_win *win, unsigned i)
     req->data = win->rma->buffers[i];
     req->bytes = NOF_RMA_COMMAND_MAX;
     req->claim.memory.standing = true;
-    nof_chan_of(win->comm, MPI_ANY_SOURCE)->recv(req);
+    nof_chan_of(win->comm)->recv(req);
 }
 
 static void take(struct nof_win *win, const struct nof_request *req)
@@ -123,7 +123,7 @@ void nof_rma_close(struct nof_win *win)
     for (unsigned i = 0; i < NOF_RMA_RECEIVES; i++) {
         struct nof_request *req = rma->receives[i];
         if (open && req != NULL && !req->complete)
-            nof_chan_of(win->comm, MPI_ANY_SOURCE)->cancel(req);
+            nof_chan_of(win->comm)->cancel(req);
         if (open && req != NULL)
             (void)nof_request_wait(req);
         if (req != NULL)

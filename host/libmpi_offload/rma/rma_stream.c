@@ -25,7 +25,7 @@ static int send_bytes(struct nof_win *win, uint32_t use, int peer, int tag, void
     req->data = bytes;
     req->bytes = len;
     req->orphan = true;
-    nof_chan_of(win->comm, peer)->send(req);
+    nof_chan_of(win->comm)->send(req);
     return MPI_SUCCESS;
 }
 

@@ -36,7 +36,6 @@ static bool is_of_a_death(int rc)
     MPI_Error_class(rc, &error_class);
     if (error_class != MPIX_ERR_PROC_FAILED)
         return false;
-    nof_run.program->errors++;
     nof_run.struck = true;
     return true;
 }

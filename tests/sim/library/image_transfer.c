@@ -162,7 +162,6 @@ static void receive_ended(struct nof_transfer *t, const MPI_Status *status, int 
     nof_run_check(MPI_Test_cancelled(status, &cancelled), "receive", number_of_received(r));
     nof_run_check(MPI_Get_count_c(status, MPI_BYTE, &len), "receive", number_of_received(r));
     r->done = true;
-    r->done_ns = now_ns();
     r->transfer = NULL;
     r->cancelled = cancelled != 0;
     if (r->cancelled) {

@@ -332,7 +332,6 @@ static void report(const struct run *w, struct nof_sim_result *out)
     out->core_stalls = f.stalls;
     out->pulls_refused = f.pulls_refused;
     out->partitions = w->partitions;
-    out->virtual_ns = nof_cluster_now(w->cluster);
 }
 
 void nof_sim_library_prepare(void)

@@ -58,7 +58,6 @@ struct nof_processes {
     struct nof_processes_config cfg;
     unsigned n, nended, nin_fence;
     struct nof_stack simulator;
-    struct nof_process *running;
     struct value value[VALUES_MAX];
     unsigned nvalues;
     uint64_t digest;
@@ -83,9 +82,7 @@ static void resume(struct nof_cluster *c, void *user, uint64_t turn)
         return;
     p->turn++;
     p->wakeable = p->waits_arrival = false;
-    p->all->running = p;
     nof_stack_switch(&p->all->simulator, &p->stack);
-    p->all->running = NULL;
 }
 
 static void plan(struct nof_process *p, uint64_t when_ns)

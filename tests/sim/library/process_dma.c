@@ -45,7 +45,6 @@ static void copy_done(struct nof_cluster *c, void *user, uint64_t arg)
     (void)arg;
     if (status == NOF_OK)
         copy_run(t);
-    t->dma->under_way--;
     nof_cluster_dma_done(c, t->dma->nic, t->incarnation, t->token, status);
     free(t);
 }
@@ -96,7 +95,6 @@ int nof_dma_run(struct nof_dma *d, bool write, const struct nof_segment *remote,
     if (t == NULL)
         abort();
     *t = now;
-    d->under_way++;
     uint64_t late_ns = nof_rng_chance(&d->rng, d->late_percent) ? nof_rng_below(&d->rng, LATE_MAX_NS)
                                                                 : nof_rng_below(&d->rng, SOON_MAX_NS);
     nof_cluster_at(d->cluster, nof_cluster_now(d->cluster) + late_ns, copy_done, t, 0);

@@ -18,7 +18,6 @@ struct nof_dma {
     uint64_t arena_bytes;
     unsigned late_percent;
     const char *name;
-    unsigned under_way;
 };
 
 /* As nof_cluster_host_ops.dma. */

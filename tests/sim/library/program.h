@@ -64,7 +64,7 @@ struct nof_received {
     bool cancelled;
     bool truncated;
     uint32_t order; /* among those of dst, by posting */
-    uint64_t posted_ns, done_ns;
+    uint64_t posted_ns;
     int got_source, got_tag;
     uint32_t got_len;
     uint64_t sum; /* of what came */
@@ -204,7 +204,6 @@ struct nof_program {
     struct nof_increments *increments; /* NULL: none */
     struct nof_program_replay *replay; /* NULL: none */
     uint64_t death_ns; /* the first; 0: none yet */
-    uint64_t errors; /* that MPI answered */
     uint64_t end_ns; /* the last that came to its end */
 };
 

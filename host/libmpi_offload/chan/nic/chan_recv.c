@@ -200,7 +200,7 @@ static void probe_found(struct nof_chan_nic_op *op, const struct nof_comp *comp)
     struct nof_request *req = op->req;
     nof_chan_nic_op_free(op);
     if (req->probe_take) {
-        req->message = nof_message_new(req->comm, comp->peer, comp->tag, comp->len);
+        req->message = nof_message_new(req->comm, comp->peer, comp->tag);
         if (req->message == NULL) {
             nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a message handle"));
             return;

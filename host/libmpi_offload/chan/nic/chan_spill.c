@@ -146,7 +146,7 @@ static void answer_probe(struct nof_chan_nic_op *op, struct nof_chan_nic_envelop
     nof_chan_nic_op_free(op);
     nof_chan_left(req);
     if (req->probe_take) {
-        req->message = nof_message_new(req->comm, envelope->match.source, envelope->match.tag, envelope->len);
+        req->message = nof_message_new(req->comm, envelope->match.source, envelope->match.tag);
         if (req->message == NULL) {
             nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a message handle"));
             return;

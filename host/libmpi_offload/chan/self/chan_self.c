@@ -37,8 +37,7 @@ static void answer_probe(struct nof_request *probe, struct envelope *envelope)
 {
     probe->found = true;
     if (probe->probe_take) {
-        probe->message =
-            nof_message_new(probe->comm, envelope->match.source, envelope->match.tag, envelope->len);
+        probe->message = nof_message_new(probe->comm, envelope->match.source, envelope->match.tag);
         if (probe->message == NULL) {
             nof_request_fail(probe, nof_error(MPI_ERR_NO_MEM, "no memory for a message handle"));
             return;

@@ -47,7 +47,7 @@ void nof_shm_answer_probe(struct nof_request *probe, struct nof_shm_envelope *en
     uint64_t len = envelope->len;
     probe->found = true;
     if (probe->probe_take) {
-        probe->message = nof_message_new(probe->comm, source, tag, len);
+        probe->message = nof_message_new(probe->comm, source, tag);
         if (probe->message == NULL) {
             nof_request_fail(probe, nof_error(MPI_ERR_NO_MEM, "no memory for a message handle"));
             return;

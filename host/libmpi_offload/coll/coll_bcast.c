@@ -106,8 +106,8 @@ static void scatter_pieces(struct nof_sched *s, const struct pieces *p, int rela
         struct nof_data theirs = span(p, child, child + mask < s->size ? child + mask : s->size);
         if (child < s->size)
             nof_coll_send(s, &theirs, from_root(s, child, root));
+        nof_sched_fence(s); /* the longest way has the link first, and alone */
     }
-    nof_sched_fence(s);
 }
 
 /* In round k the piece k places behind mine goes on. */

@@ -356,6 +356,12 @@ class Run(unittest.TestCase):
         self.assertEqual(r.returncode, 125)
         self.assertRegex(r.stderr, r"output of the ranks is lost.*No space left")
 
+    def test_help_that_cannot_be_written_is_told(self):
+        for args in (["--help"], ["--version"], ["run", "--help"], ["status", "--version"]):
+            with open("/dev/full", "wb") as full:
+                r = subprocess.run([NOF, *args], env=ENV, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False)
+            self.assertEqual((r.returncode, "cannot be written: No space left" in r.stderr), (1, True), args)
+
     def test_without_standard_descriptors_the_job_ends_all_the_same(self):
         for missing in ((1,), (2,), (1, 2), (0, 1, 2)):
             r = subprocess.run([NOF, "run", "-n", "2", VICTIM, "ok"], env=ENV, timeout=PATIENCE_S, check=False,

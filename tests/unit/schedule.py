@@ -137,7 +137,7 @@ def what_is_refused(scratch):
         assert done.returncode == 1 and words in done.stderr and str(path) in done.stderr, done
     with open("/dev/full", "w", encoding="ascii") as full:
         done = subprocess.run([NOF, "schedule", FIGURE], stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
-    assert done.returncode == 1 and "cannot write" in done.stderr, done
+    assert done.returncode == 1 and "cannot be written" in done.stderr, done
 
 
 def main():

@@ -232,10 +232,6 @@ static int schedule(const struct options *o, const char *self)
         print_table(phases, &pattern, o);
     nof_phases_free(phases);
     free(pattern.message);
-    if (fflush(stdout) != 0) {
-        fprintf(stderr, "%s: cannot write the phases: %s\n", self, strerror(errno));
-        return 1;
-    }
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -87,6 +88,16 @@ static int open_standard(void)
     return 0;
 }
 
+/* However it ends, argp's --help and --version included: what could not be written is no success. */
+static void check_output(int status, void *unused)
+{
+    (void)unused;
+    if ((fflush(stdout) == 0 && ferror(stdout) == 0) || status != 0)
+        return;
+    fprintf(stderr, "nof: the output cannot be written: %s\n", strerror(errno));
+    _exit(1);
+}
+
 int main(int argc, char **argv)
 {
     static const char about[] =
@@ -115,16 +126,12 @@ int main(int argc, char **argv)
 
     if (open_standard() != 0)
         return 1;
+    (void)on_exit(check_output, NULL);
     argp_err_exit_status = 2;
     argp_program_version = "nof " NOF_VERSION;
     if (argc >= 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
         printf("nof %s\n", NOF_VERSION);
         return 0;
     }
-    int rc = nof_commands_dispatch(table, "nof", about, argc, argv);
-    if ((fflush(stdout) != 0 || ferror(stdout)) && rc == 0) {
-        fprintf(stderr, "nof: the output cannot be written: %s\n", strerror(errno));
-        rc = 1;
-    }
-    return rc;
+    return nof_commands_dispatch(table, "nof", about, argc, argv);
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A command whose daemon takes no connection says so after its ten seconds, though it is stopped and goes on all the time.
+"""A command whose daemon takes no connection says so after its ten seconds, though it is stopped and goes on all the time. One whose
+daemon does not answer says whether that has ended, or is stopped, and what to do.
 
 usage: stopped_daemon.py NOF"""
 import os
@@ -37,3 +38,32 @@ with tempfile.TemporaryDirectory() as work:
     finally:
         if command.poll() is None:
             command.kill()
+
+LISTENER = """import os, socket, sys
+listens = socket.socket(socket.AF_UNIX)
+listens.bind(sys.argv[1])
+listens.listen(4)
+print(flush=True)
+talks = listens.accept()[0]
+if sys.argv[2] == "end":
+    os._exit(0)
+talks.recv(1)
+os.kill(os.getpid(), 19)
+"""
+
+
+def ask(what, said):
+    with tempfile.TemporaryDirectory() as work:
+        path = str(pathlib.Path(work) / "nofd.sock")
+        with subprocess.Popen([sys.executable, "-c", LISTENER, path, what], stdout=subprocess.PIPE) as listener:
+            try:
+                listener.stdout.readline()
+                down = subprocess.run([NOF, "down", "--control", path], env=env, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+                if down.returncode != 1 or said.format(pid=listener.pid) not in down.stderr:
+                    sys.exit(f"not so: of a daemon told to {what}, {down.returncode}: {down.stderr}")
+            finally:
+                listener.kill()
+
+
+ask("stop", "is stopped (process {pid}, by a signal): `kill -CONT {pid}`")
+ask("end", "the daemon has ended")

@@ -199,7 +199,7 @@ static const struct argp_option down_options[] = {
 /* A process of somebody else is there too, though it takes no signal of ours. */
 static bool runs(pid_t pid)
 {
-    return (kill(pid, 0) == 0 || errno == EPERM) && !nof_daemon_is_zombie(pid);
+    return nof_daemon_state(pid) != 'X';
 }
 
 int nof_cmd_down(int argc, char **argv)

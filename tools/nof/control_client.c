@@ -16,6 +16,7 @@
 #include "nof_private/nearest.h"
 #include "nof_private/units.h"
 #include "commands.h"
+#include "find_daemon.h"
 #include "nof/features.h"
 
 #define NAME_MAX_BYTES 64
@@ -128,6 +129,35 @@ static json_t *exchange(int fd, json_t *request)
     return json_load_callback(read_some, &fd, JSON_DISABLE_EOF_CHECK, NULL);
 }
 
+/* Its process is who listened. */
+static void say_no_answer(int fd, const char *self)
+{
+    struct ucred daemon = {.pid = 0};
+    socklen_t bytes = sizeof(daemon);
+    char state;
+
+    (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &daemon, &bytes);
+    state = daemon.pid > 0 ? nof_daemon_state(daemon.pid) : '?';
+    if (state == 'X')
+        fprintf(stderr, "%s: the daemon has ended: its log may say why; start another one with `nof up`\n",
+                self);
+    else if (state == 'T' || state == 't')
+        fprintf(stderr,
+                "%s: the daemon is stopped (process %d, %s): `kill -CONT %d` lets it go on, `kill -KILL %d` "
+                "ends it and its "
+                "jobs\n",
+                self, daemon.pid, state == 'T' ? "by a signal" : "by a debugger", daemon.pid, daemon.pid);
+    else if (daemon.pid > 0)
+        fprintf(stderr,
+                "%s: the daemon (process %d) has hung up, or does not answer in %d s: look at its log; `kill "
+                "-KILL %d` ends it "
+                "and its jobs\n",
+                self, daemon.pid, NOF_CONTROL_TIMEOUT_S, daemon.pid);
+    else
+        fprintf(stderr, "%s: the daemon has ended, or does not answer in %d s: look at its log\n", self,
+                NOF_CONTROL_TIMEOUT_S);
+}
+
 json_t *nof_control_ask(int fd, const char *method, json_t *params, const char *self)
 {
     json_t *request = json_pack("{s:s, s:i, s:s}", "jsonrpc", "2.0", "id", 1, "method", method);
@@ -143,11 +173,7 @@ json_t *nof_control_ask(int fd, const char *method, json_t *params, const char *
     if (message != NULL)
         fprintf(stderr, "%s: %s\n", self, message);
     else if (result == NULL)
-        fprintf(
-            stderr,
-            "%s: the daemon has ended, or does not answer in %d s: look at its log, or start it again with "
-            "`nof down; nof up`\n",
-            self, NOF_CONTROL_TIMEOUT_S);
+        say_no_answer(fd, self);
     json_decref(answer);
     json_decref(request);
     return result;

@@ -68,9 +68,10 @@ bool nof_daemon_find(char *path, size_t path_bytes, const char *self)
     if (find_on_path(path, path_bytes))
         return true;
     fprintf(stderr,
-            "%s: nofd, the daemon that plays the NICs, is neither in %s nor on PATH: build it "
+            "%s: nofd, the daemon that plays the NICs, is neither %s%s nor on PATH: build it "
             "(ninja nofd; needs libdpdk-dev), or set NOF_NOFD to its path\n",
-            self, here);
+            self, slash != NULL ? "in " : "beside this program (where that is cannot be told without /proc)",
+            slash != NULL ? here : "");
     return false;
 }
 
@@ -253,18 +254,20 @@ void nof_daemon_show_log(const char *path)
     fclose(log);
 }
 
-bool nof_daemon_is_zombie(pid_t pid)
+char nof_daemon_state(pid_t pid)
 {
     char path[64];
     char state = '?';
     FILE *stat;
 
+    if (kill(pid, 0) != 0 && errno == ESRCH)
+        return 'X';
     snprintf(path, sizeof(path), "/proc/%d/stat", pid);
     stat = fopen(path, "r");
     if (stat == NULL)
-        return true;
+        return '?';
     if (fscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
         state = '?';
     fclose(stat);
-    return state == 'Z';
+    return state == 'Z' ? 'X' : state;
 }

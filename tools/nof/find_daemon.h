@@ -64,7 +64,7 @@ bool nof_daemon_locate(struct nof_daemon_at *at, enum nof_daemon_else otherwise,
 
 /* Copies the log of a daemon that failed to stderr. */
 void nof_daemon_show_log(const char *path);
-/* A process that has ended, or is gone altogether. */
-bool nof_daemon_is_zombie(pid_t pid);
+/* Of this process: X, it has ended, or is gone altogether; ?, that cannot be told; else as proc(5) has it. */
+char nof_daemon_state(pid_t pid);
 
 #endif

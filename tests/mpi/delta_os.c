@@ -449,6 +449,24 @@ static void received_into(void)
     }
 }
 
+/* What nobody has touched before is hidden as other memory is. */
+static void into_new_memory(void)
+{
+    for (int k = 0; k < 10; k++) {
+        unsigned char *to = map();
+        if (t_rank == 0) {
+            MPI_Request req = begin(out, BYTES);
+            t_fill(out, BYTES, (uint64_t)k);
+            OK(MPIX_Delta_wait(&req, MPI_STATUS_IGNORE));
+        } else {
+            receive(to, BYTES);
+            CHECK(t_verify(to, BYTES, (uint64_t)k));
+            OK(MPIX_Delta_recv_wait(to, MPI_STATUS_IGNORE));
+        }
+        CHECK(munmap(to, BYTES + PAGE) == 0);
+    }
+}
+
 /* Nobody waits for these: the next message of the same buffer does. */
 static void again_and_again(void)
 {
@@ -515,6 +533,7 @@ int main(int argc, char **argv)
     handed_on();
     received_into();
     hinted("userfaultfd", "userfaultfd");
+    into_new_memory();
     again_and_again();
     hinted("mprotect", "mprotect");
     hinted("none", "mprotect");

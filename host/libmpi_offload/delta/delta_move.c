@@ -35,18 +35,33 @@ static void *at(uintptr_t address)
     return (void *)address; // NOLINT: inside a buffer
 }
 
+/* A page on either side is nobody's: beside the buffer, pages that were never touched would become one mapping with it, and mremap()
+ * would strike both from the descriptor's. */
+static bool keep(uintptr_t low, size_t bytes, uintptr_t *kept_out)
+{
+    size_t fenced = bytes + 2 * NOF_DELTA_PAGE;
+    void *fence = mmap(NULL, fenced, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (fence == MAP_FAILED)
+        return false;
+    uintptr_t kept = (uintptr_t)fence + NOF_DELTA_PAGE;
+    int how = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+    if (mremap(at(low), bytes, bytes, how, at(kept)) == MAP_FAILED) {
+        (void)munmap(fence, fenced);
+        return false;
+    }
+    *kept_out = kept;
+    return true;
+}
+
 /* For other threads the place is never empty and readable. What lies in several mappings mremap() does not take. */
 static bool hide(uintptr_t low, size_t bytes, uintptr_t *kept_out)
 {
     if (!nof_delta_uffd_enlist(missing, low, bytes, UFFDIO_REGISTER_MODE_MISSING))
         return false;
-    void *kept = mremap(at(low), bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
-    if (kept == MAP_FAILED) {
-        (void)nof_delta_uffd_dismiss(missing, low, bytes);
-        return false;
-    }
-    *kept_out = (uintptr_t)kept;
-    return true;
+    if (keep(low, bytes, kept_out))
+        return true;
+    (void)nof_delta_uffd_dismiss(missing, low, bytes);
+    return false;
 }
 
 /* There is no memory to do so unseen, and the page is the descriptor's still: it becomes the program's, which waits for memory, or is
@@ -116,7 +131,7 @@ static bool peek(uintptr_t low, uintptr_t kept, void *to, size_t bytes)
 static void end(uintptr_t low, uintptr_t kept, size_t bytes)
 {
     (void)nof_delta_uffd_dismiss(missing, low, bytes);
-    (void)munmap(at(kept), bytes);
+    (void)munmap(at(kept - NOF_DELTA_PAGE), bytes + 2 * NOF_DELTA_PAGE);
 }
 
 /* The descriptor is its parent's, and does not watch the child. */

@@ -735,6 +735,23 @@ static void falling_back(void)
     check(strstr(text, "softdirty") != NULL);
 }
 
+static void *ask_while_cancelled(void *arg)
+{
+    struct nof_delta_mapping here;
+    check(pthread_cancel(pthread_self()) == 0);
+    check(nof_delta_maps_ask((uintptr_t)&here, &here) && here.usable);
+    return arg;
+}
+
+/* A fault is no place where POSIX has a thread end: it would take along what others wait for. */
+static void no_thread_ends_in_a_fault(void)
+{
+    pthread_t thread;
+    void *end;
+    check(pthread_create(&thread, NULL, ask_while_cancelled, from) == 0 && pthread_join(thread, &end) == 0);
+    check(end == from);
+}
+
 int main(void)
 {
     unsigned char *memory =
@@ -755,6 +772,7 @@ int main(void)
     }
     check(nof_delta_watch_open() && nof_delta_fault_open());
     falling_back();
+    no_thread_ends_in_a_fault();
     for (way = NOF_DELTA_WAY_UNSAID; way <= NOF_DELTA_WAY_PAGEMAP; way++)
         all_by_pages();
     for (way = NOF_DELTA_WAY_MPROTECT; way <= NOF_DELTA_WAY_USERFAULTFD; way++) {

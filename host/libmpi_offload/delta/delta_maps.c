@@ -19,7 +19,13 @@ struct query {
 #define QUERY _IOWR('f', 17, struct query)
 enum { READABLE = 1, WRITABLE = 2, SHARED = 8 };
 
+/* What follows asks the kernel past the C library, whose open(), pread() and close() end a thread that is to be cancelled. */
 #define KERNEL_SET_BYTES 8 /* what the kernel knows of a sigset_t */
+
+static int open_maps(void)
+{
+    return (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+}
 
 static int maps = -1;
 static bool has_query;
@@ -56,7 +62,7 @@ struct text {
 static char next(struct text *t)
 {
     if (t->used == t->have) {
-        t->have = pread(maps, t->chunk, sizeof(t->chunk), t->at);
+        t->have = syscall(SYS_pread64, maps, t->chunk, sizeof(t->chunk), t->at);
         t->used = 0;
         if (t->have <= 0)
             return (char)(t->have = 0);
@@ -130,9 +136,9 @@ bool nof_delta_maps_open(void)
 {
     struct nof_delta_mapping here;
     if (maps >= 0)
-        (void)close(maps);
+        (void)syscall(SYS_close, maps);
     reading = false; /* of a thread that the child does not have */
-    maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    maps = open_maps();
     has_query = maps >= 0 && ask_kernel((uintptr_t)&here, &here);
     return maps >= 0 && nof_delta_maps_ask((uintptr_t)&here, &here);
 }

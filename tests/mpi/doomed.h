@@ -6,6 +6,7 @@
 
 #include "mpitest.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -55,6 +56,19 @@ static inline void t_all_are_ready(int ear, int dead)
         t_hear(ear, t_size - 1);
     else
         t_say(ear, dead);
+}
+
+/* Until that rank has ended, whose ear is gone then. Nobody calls MPI meanwhile. */
+static inline void t_await_end(int rank)
+{
+    struct sockaddr_un to;
+    char name[64];
+    snprintf(name, sizeof(name), "nof-doomed-%d-%d", (int)getppid(), rank);
+    socklen_t to_bytes = t_name(&to, name);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    while (connect(fd, (struct sockaddr *)&to, to_bytes) == 0)
+        usleep(1000);
+    CHECK(errno == ECONNREFUSED && close(fd) == 0);
 }
 
 /* Asks this rank's daemon, by its control socket. */

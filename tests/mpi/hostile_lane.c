@@ -315,7 +315,7 @@ static uint8_t draw_kind(const struct nof_shm_op *op)
 {
     if (op != NULL && op->phase == NOF_SHM_RECEIVES && below(4) > 0)
         return below(4) == 0 ? NOF_SHM_LENGTH : NOF_SHM_PIECE;
-    if (op != NULL && op->phase == NOF_SHM_ASKED && below(4) > 0)
+    if (op != NULL && (op->phase == NOF_SHM_ASKED || op->phase == NOF_SHM_MOVED) && below(4) > 0)
         return below(2) == 0 ? NOF_SHM_READY : below(2) == 0 ? NOF_SHM_DONE : NOF_SHM_REVOKED;
     return (uint8_t)below(NOF_SHM_REVOKED + 2);
 }
@@ -391,6 +391,17 @@ static void lead(uint32_t from)
     }
 }
 
+/* Of a message that may be moved, mostly: begun, moved somewhere, or nothing of it. */
+static uint64_t draw_claim(void)
+{
+    uint64_t key = below(2);
+    uint32_t at = 0, seen = 0;
+    for (struct nof_shm_op *op; (op = nof_shm_op_each(&at)) != NULL;)
+        if (op->key != 0 && below(++seen) == 0)
+            key = op->key;
+    return below(8) == 0 ? draw() : key << 32 | (below(2) == 0 ? 0 : below(NOF_CELLS + 2));
+}
+
 /* What leads to lanes and cells, of whoever it is. */
 static void write_words(void)
 {
@@ -400,13 +411,13 @@ static void write_words(void)
     struct nof_part_delta *board = &nof_part_delta(part_of(peer))[below(3)];
     uint64_t told = board->told + 1, end = below(2) == 0 ? 0 : draw_length();
     uint32_t unawaited = below(2) == 0 ? 0 : (uint32_t)draw();
-    uint64_t claim = (uint64_t)below(2) << 32 | below(NOF_CELLS + 2);
+    uint64_t claim = draw_claim();
     switch (below(11)) {
     case 9:
-        __atomic_store_n(&part_of(peer)->moves[claim >> 32].word, claim, __ATOMIC_RELAXED);
+        __atomic_store_n(&part_of(peer)->moves[(claim >> 32) % NOF_PART_MOVES].word, claim, __ATOMIC_RELAXED);
         break;
     case 10:
-        __atomic_store_n(&ours->moves[below(NOF_PART_MOVES)].word, draw(), __ATOMIC_RELAXED);
+        __atomic_store_n(&ours->moves[(claim >> 32) % NOF_PART_MOVES].word, claim, __ATOMIC_RELAXED);
         break;
     case 8:
         put(&part_of(peer)->head.unawaited, &unawaited, sizeof(unawaited));

@@ -3,7 +3,6 @@
  * for. Three ranks (killed_shm.sh), NOF_CHANNELS=single-copy, of which the last one dies. */
 #include "doomed.h"
 
-#include <errno.h>
 #include <signal.h>
 
 #ifndef MPI_ERR_PROC_FAILED
@@ -12,17 +11,6 @@
 
 /* The command with its payload is shorter than what goes apart (rma.h). */
 enum { PUT = 7000, AFTER = 12, PATIENCE_S = 30 };
-
-/* Its ear is gone with it. Nobody calls MPI meanwhile. */
-static void wait_for_the_end_of(int rank, int ear)
-{
-    struct sockaddr_un to;
-    char name[64], byte = 0;
-    snprintf(name, sizeof(name), "nof-doomed-%d-%d", (int)getppid(), rank);
-    socklen_t to_bytes = t_name(&to, name);
-    while (sendto(ear, &byte, 1, 0, (struct sockaddr *)&to, to_bytes) == 1 || errno != ECONNREFUSED)
-        usleep(1000);
-}
 
 /* More commands than a window has receives. None is waited for: a window of which a rank is dead cannot be synchronized. */
 static void ask(MPI_Win window)
@@ -62,14 +50,11 @@ int main(int argc, char **argv)
     OK(MPI_Barrier(MPI_COMM_WORLD));
     t_all_are_ready(ear, dead);
     if (t_rank == dead) {
-        for (int i = 0; i < dead; i++) /* they have left the barrier */
-            OK(MPI_Recv(&byte, 1, MPI_BYTE, i, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, MPI_MODE_NOCHECK, window));
         OK(MPI_Put(payload, PUT, MPI_BYTE, 0, 0, PUT, MPI_BYTE, window));
         raise(SIGKILL);
     }
-    OK(MPI_Send(&byte, 1, MPI_BYTE, dead, 5, MPI_COMM_WORLD));
-    wait_for_the_end_of(dead, ear);
+    t_await_end(dead);
     if (t_rank == 1)
         ask(window);
     else

@@ -143,12 +143,12 @@ static bool shm_awaited(bool standing)
 static uint64_t shm_nap_ns(void)
 {
     static uint64_t looked_ns;
+    if (nof_shm.moves.waiting != 0 && nof_shm_move(true) > 0)
+        return 0;
     if (nof_shm.stuck_count > 0)
         return STUCK_NAP_NS;
     if (!shm_awaited(true))
         return UINT64_MAX;
-    if (nof_shm.moves.waiting != 0 && nof_shm_move(true) > 0)
-        return 0;
     uint64_t now_ns = nof_lib_now_ns(), often_ns = nof_shm.closing ? CLOSING_NAP_NS : LEFT_NAP_NS;
     if (now_ns - looked_ns >= often_ns) {
         looked_ns = now_ns;

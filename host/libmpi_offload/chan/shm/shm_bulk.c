@@ -246,7 +246,12 @@ static void send_if_over(struct nof_shm_op *op)
 void nof_shm_ready(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
 {
     struct nof_shm_op *op = op_in(slot->op, peer, NOF_SHM_ASKED);
+    struct nof_shm_op *moved = op_in(slot->op, peer, NOF_SHM_MOVED);
     struct nof_shm_ready ready;
+    if (moved != NULL) { /* its receiver did not find that out: somebody wrote over the word */
+        (void)end(moved);
+        nof_shm_answer(peer, NOF_SHM_DONE, slot->arg, 1);
+    }
     if (op == NULL)
         return;
     memcpy(&ready, slot->payload, sizeof(ready));
@@ -295,8 +300,11 @@ void nof_shm_done(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
 {
     struct nof_shm_op *op = op_in(slot->op, peer, NOF_SHM_ASKED);
     struct nof_shm_op *moved = op_in(slot->op, peer, NOF_SHM_MOVED);
+    struct nof_shm_op *never = slot->arg == 0 ? NULL : op_in(slot->op, peer, NOF_SHM_RECEIVES);
     if (moved != NULL)
         (void)end(moved);
+    if (never != NULL)
+        nof_request_fail(end(never), nof_chan_nic_status_code(NOF_EPROTO, peer->world_rank));
     if (op == NULL)
         return;
     struct nof_request *req = end(op);

@@ -23,7 +23,8 @@ static bool take_cell(struct nof_shm_cell *cell_out)
 {
     uint32_t nobody = nof_shm.memory.nslots;
     (void)nof_cells_reclaim(&nof_shm.cells, nof_shm.lent);
-    if (!nof_cells_may_lend(&nof_shm.cells, nof_shm.lent[nobody]))
+    if (nof_cells_left(&nof_shm.cells) <= NOF_CELLS_KEPT ||
+        !nof_cells_may_lend(&nof_shm.cells, nof_shm.lent[nobody]))
         return false;
     int index = nof_cells_take(&nof_shm.cells, nobody, NOF_CELL_BYTES, &cell_out->generation);
     if (index < 0)
@@ -42,7 +43,8 @@ static bool move(struct nof_shm_op *op)
     if (op->cancel_asked || !take_cell(&cell))
         return false;
     nof_shm_get(req, 0, req->bytes, nof_cells_at(&nof_shm.cells, cell.index, 0));
-    if (exchange(nof_shm.part, op->key, 1 + cell.index) == (uint64_t)op->key << 32) {
+    if (op->slot != nof_shm.self && exchange(nof_shm.part, op->key, 1 + cell.index) == (uint64_t)op->key
+                                                                                           << 32) {
         nof_cells_take_back(&nof_shm.cells, cell.index, cell.generation, nof_shm.lent);
         nof_shm_op_stays(op);
         return false;
@@ -68,8 +70,24 @@ int nof_shm_move(bool sleeps)
     return n;
 }
 
+/* To oneself: both are under the one lock, and nobody else has a say. */
+static bool own_was_moved(const struct nof_shm_found *found, struct nof_shm_cell *cell_out)
+{
+    struct nof_shm_op *op = nof_shm_op_of(found->op, nof_shm.self);
+    if (op == NULL || op->key != found->key)
+        return false;
+    if (op->phase != NOF_SHM_MOVED) {
+        nof_shm_op_stays(op);
+        return false;
+    }
+    cell_out->index = op->cell;
+    return true;
+}
+
 bool nof_shm_was_moved(const struct nof_shm_found *found, struct nof_shm_cell *cell_out)
 {
+    if (nof_shm_slot_of(found->peer) == nof_shm.self)
+        return own_was_moved(found, cell_out);
     uint64_t was = exchange(found->peer->part, found->key, 0);
     if (was >> 32 != found->key || (uint32_t)was == 0)
         return false;

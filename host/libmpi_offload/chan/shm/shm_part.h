@@ -16,7 +16,7 @@
 #include "chan/shm/seats.h"
 #include "nof/delta.h"
 
-#define NOF_PART_MAGIC 0x35305452415046ull
+#define NOF_PART_MAGIC 0x36305452415046ull
 #define NOF_PART_DELTA 24576u
 #define NOF_PART_CELLS 65536u
 

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nof_private/units.h"
 #include "pump.h"
 
 #define RATE_BPS 1000000000ull
@@ -245,7 +246,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct arguments *a = state->input;
     switch (key) {
     case 's':
-        a->seed = nof_number_option(arg, 0, UINT32_MAX, "--seed", state);
+        if (nofd_units_number(arg, 0, UINT64_MAX, &a->seed) != 0)
+            argp_error(state, "--seed=%s: it is a whole number of 64 bits", arg);
         break;
     default:
         return nof_bench_option(key, arg, state, &a->json);

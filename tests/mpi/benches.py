@@ -125,7 +125,9 @@ class Benches(unittest.TestCase):
                                  ("replay", "--compute x .", "--compute=x: it is a number"),
                                  ("core", "--mtu 1500x", "--mtu=1500x: it is a whole number"),
                                  ("wire", "--seconds 1x", "--seconds=1x: it is a number"),
-                                 ("staging", "--runs 1x", "--runs=1x: it is a whole number")):
+                                 ("staging", "--runs 1x", "--runs=1x: it is a whole number"),
+                                 ("path", "--seed 18446744073709551616", "--seed=18446744073709551616: it is a whole number of 64 bits"),
+                                 ("path", "--seed 18446744073709551615 x", "nothing is expected after the options")):
             r = bench(name, *args.split())
             self.assertEqual((r.returncode, r.stdout), (2, ""), args)
             self.assertRegex(r.stderr, rf"\Anof bench {name}: {said}")

@@ -77,5 +77,7 @@ try:
             ["--hosts", "1", "-n", "3", "--feature", "channels=auto"]]
     for policy, cpus, args in itertools.product(POLICIES, ({min(every)}, every), jobs):
         job(policy, cpus, args)
+    for cpus in ({min(every)}, every):  # chrt -R: the ranks alone are of the class, and their NIC cores are not
+        job("fifo", cpus, ["--hosts", "2", "-n", "2", "chrt", "-R", "-f", "1"])
 finally:
     end_all()

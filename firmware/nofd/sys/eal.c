@@ -216,7 +216,7 @@ static void *start(void *arg)
  * So EAL starts on a thread of no such class, which its own inherit. */
 static void start_without_class(struct start *s)
 {
-    int policy = sched_getscheduler(0);
+    int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
     pthread_attr_t attr;
     pthread_t thread;
     bool apart = policy == SCHED_FIFO || policy == SCHED_RR;

@@ -150,7 +150,7 @@ static int poll_from(unsigned first)
  * launchers that he waits for may be others. The sleep is for all of them. */
 static void rest(void)
 {
-    int policy = sched_getscheduler(0);
+    int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
     if (policy == SCHED_FIFO || policy == SCHED_RR)
         nanosleep(&(struct timespec){.tv_nsec = REST_NS}, NULL);
 }

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <linux/userfaultfd.h>
@@ -175,6 +176,88 @@ static void hidden_without_memory(const struct nof_delta_hide_ops *ops)
     end_ten(&h);
 }
 
+static bool ask_within(void *arg, const struct nof_delta_mapping *part)
+{
+    struct nof_delta_mapping here;
+    check(nof_delta_maps_ask(part->start, &here) && here.start <= part->start && here.end >= part->end);
+    check(nof_delta_maps_ask((uintptr_t)&here, &here) && here.usable);
+    ++*(unsigned *)arg;
+    return true;
+}
+
+/* Who asks while another does waits for nobody, who may never run while the one that waits does. */
+static void asked_by_two(void)
+{
+    unsigned char *page = nof_delta_pages_new(PAGE);
+    uintptr_t low = (uintptr_t)page;
+    unsigned looks = 0;
+    check(page != NULL && nof_delta_maps_each(low, low + PAGE, ask_within, &looks) && looks == 1);
+    nof_delta_pages_free(page, PAGE);
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec now;
+    check(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Each page of the program is a mapping by itself. */
+static void many_mappings(void)
+{
+    enum { PAGES = 12000 };
+    const size_t bytes = (size_t)PAGES * PAGE;
+    const struct nof_delta_hide_ops *ops = &nof_delta_hide_by_mprotect;
+    unsigned char *buffer = nof_delta_pages_new(bytes);
+    uintptr_t low = (uintptr_t)buffer, kept;
+    struct nof_delta_mapping m;
+    check(buffer != NULL);
+    for (size_t i = 1; i < PAGES; i += 2)
+        check(madvise(buffer + i * PAGE, PAGE, MADV_DONTDUMP) == 0);
+    double before = cpu_seconds();
+    check(nof_delta_pages_plain(low, low + bytes) && ops->hide(low, bytes, &kept));
+    check(ops->show(low + 2 * PAGE, low + 2 * PAGE, bytes - 3 * PAGE));
+    check(cpu_seconds() - before < 2); /* hundredths; where the text is read anew for each: twenty */
+    memset(buffer + 2 * PAGE, 1, bytes - 3 * PAGE);
+    check(nof_delta_maps_ask(low + PAGE, &m) && !m.readable && m.end - m.start == PAGE);
+    check(!nof_delta_pages_plain(low, low + bytes) && ops->show(low, low, bytes));
+    nof_delta_pages_free(buffer, bytes);
+}
+
+/* Of a mapping that is hidden, and of its neighbours, only what is asked for is shown. */
+static void part_of_a_mapping(void)
+{
+    struct nof_delta_mapping m;
+    struct hiding h = hide_ten(&nof_delta_hide_by_mprotect);
+    check(h.ops->show(h.low + 4 * PAGE, h.kept + 4 * PAGE, PAGE) && h.buffer[4 * PAGE] == 0xee);
+    check(nof_delta_maps_ask(h.low, &m) && !m.readable && m.end == h.low + 4 * PAGE);
+    check(nof_delta_maps_ask(h.low + 5 * PAGE, &m) && !m.readable && m.end >= h.low + HIDING);
+    check(h.ops->show(h.low, h.kept, HIDING));
+    end_ten(&h);
+}
+
+/* All that is hidden is shown, and what the program has unmapped or protected meanwhile stays as it is. */
+static void mappings_of_others(void)
+{
+    enum { PAGES = 1000 };
+    const struct nof_delta_hide_ops *ops = &nof_delta_hide_by_mprotect;
+    unsigned char *buffer = nof_delta_pages_new((size_t)PAGES * PAGE);
+    uintptr_t low = (uintptr_t)buffer, kept;
+    struct nof_delta_mapping m;
+    check(buffer != NULL);
+    for (size_t i = 0; i < PAGES; i++)
+        check(i % 3 == 0 || i % 7 == 0 || ops->hide(low + i * PAGE, PAGE, &kept));
+    for (size_t i = 0; i < PAGES; i += 7)
+        check(i % 2 == 0 ? munmap(buffer + i * PAGE, PAGE) == 0
+                         : mprotect(buffer + i * PAGE, PAGE, PROT_READ) == 0);
+    check(!ops->show(low, low, (size_t)PAGES * PAGE));
+    for (size_t i = 0; i < PAGES; i++) {
+        bool lies = nof_delta_maps_ask(low + i * PAGE, &m);
+        check(lies == (i % 14 != 0) && (!lies || (m.readable && m.usable == (i % 7 != 0))));
+    }
+    nof_delta_pages_free(buffer, (size_t)PAGES * PAGE);
+}
+
 int main(void)
 {
     static const struct nof_delta_hide_ops *const ways[] = {&nof_delta_hide_by_mprotect,
@@ -184,6 +267,10 @@ int main(void)
         return 77;
     }
     check(nof_delta_pages_open());
+    asked_by_two();
+    many_mappings();
+    part_of_a_mapping();
+    mappings_of_others();
     for (size_t k = 0; k < sizeof(ways) / sizeof(*ways); k++) {
         const char *why = ways[k]->open();
         if (why != NULL) {

@@ -17,7 +17,7 @@ struct query {
     uint64_t name, build_id;
 };
 #define QUERY _IOWR('f', 17, struct query)
-enum { READABLE = 1, WRITABLE = 2, SHARED = 8 };
+enum { READABLE = 1, WRITABLE = 2, SHARED = 8, OR_NEXT = 16 };
 
 /* What follows asks the kernel past the C library, whose open(), pread() and close() end a thread that is to be cancelled. */
 #define KERNEL_SET_BYTES 8 /* what the kernel knows of a sigset_t */
@@ -29,13 +29,17 @@ static int open_maps(void)
 
 static int maps = -1;
 static bool has_query;
-static bool reading; /* the text: who else reads would move the kernel's place in it */
+static bool reading; /* `maps`: who else reads there would move the kernel's place in it */
 
+/* What ends beyond the address: it lies there, or is the next one. */
 static bool ask_kernel(uintptr_t address, struct nof_delta_mapping *found)
 {
     char name[16] = "";
-    struct query q = {
-        .size = sizeof(q), .address = address, .name_bytes = sizeof(name), .name = (uint64_t)(uintptr_t)name};
+    struct query q = {.size = sizeof(q),
+                      .flags = OR_NEXT,
+                      .address = address,
+                      .name_bytes = sizeof(name),
+                      .name = (uint64_t)(uintptr_t)name};
     if (ioctl(maps, QUERY, &q) != 0) {
         q.name_bytes = 0; /* a longer name is no stack's */
         q.name = 0;
@@ -53,6 +57,8 @@ static bool ask_kernel(uintptr_t address, struct nof_delta_mapping *found)
 
 /* The text, which has a line a mapping, in ascending order: START-END rwxp OFFSET MAJOR:MINOR INODE NAME */
 struct text {
+    int file;
+    sigset_t before;
     off_t at; /* of what is read next */
     ssize_t have, used;
     char chunk[1024];
@@ -62,7 +68,7 @@ struct text {
 static char next(struct text *t)
 {
     if (t->used == t->have) {
-        t->have = syscall(SYS_pread64, maps, t->chunk, sizeof(t->chunk), t->at);
+        t->have = syscall(SYS_pread64, t->file, t->chunk, sizeof(t->chunk), t->at);
         t->used = 0;
         if (t->have <= 0)
             return (char)(t->have = 0);
@@ -110,26 +116,80 @@ static bool line(struct text *t, struct nof_delta_mapping *found)
     return found->end > found->start;
 }
 
-static bool ask_text(uintptr_t address, struct nof_delta_mapping *found)
+/* Nobody waits for another thread, which may be of a lower class of the scheduler, but where the process has no descriptor left. */
+static int take_file(void)
 {
-    struct text t = {.at = 0};
-    sigset_t all, before;
-    bool any;
-    sigfillset(&all);
-    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, KERNEL_SET_BYTES);
-    while (__atomic_exchange_n(&reading, true, __ATOMIC_ACQUIRE))
+    int own;
+    while (__atomic_exchange_n(&reading, true, __ATOMIC_ACQUIRE)) {
+        if ((own = open_maps()) >= 0)
+            return own;
         sched_yield();
+    }
+    return maps;
+}
+
+/* No handler, and no thread that is cancelled, leaves it open. */
+static void begin(struct text *t)
+{
+    sigset_t all;
+    if (has_query)
+        return;
+    sigfillset(&all);
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &t->before, KERNEL_SET_BYTES);
+    t->file = take_file();
+    t->at = t->have = t->used = 0;
+}
+
+static void end(const struct text *t)
+{
+    if (has_query)
+        return;
+    if (t->file == maps)
+        __atomic_store_n(&reading, false, __ATOMIC_RELEASE);
+    else
+        (void)syscall(SYS_close, t->file);
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &t->before, NULL, KERNEL_SET_BYTES);
+}
+
+/* As ask_kernel(); addresses ascend from begin() on. */
+static bool ask(struct text *t, uintptr_t address, struct nof_delta_mapping *found)
+{
+    bool any;
+    if (has_query)
+        return ask_kernel(address, found);
     do
-        any = line(&t, found);
+        any = line(t, found);
     while (any && found->end <= address);
-    __atomic_store_n(&reading, false, __ATOMIC_RELEASE);
-    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, KERNEL_SET_BYTES);
-    return any && found->start <= address;
+    return any;
 }
 
 bool nof_delta_maps_ask(uintptr_t address, struct nof_delta_mapping *found)
 {
-    return has_query ? ask_kernel(address, found) : ask_text(address, found);
+    struct text t;
+    begin(&t);
+    bool any = ask(&t, address, found);
+    end(&t);
+    return any && found->start <= address;
+}
+
+bool nof_delta_maps_each(uintptr_t low, uintptr_t high,
+                         bool (*look)(void *arg, const struct nof_delta_mapping *part), void *arg)
+{
+    struct nof_delta_mapping part;
+    struct text t;
+    bool all = true, more = true;
+    begin(&t);
+    while (more && low < high && ask(&t, low, &part) && part.start < high) {
+        all = all && part.start <= low;
+        if (part.start < low)
+            part.start = low; /* `look` may have made one mapping of it and the one before */
+        if (part.end > high)
+            part.end = high;
+        more = look(arg, &part);
+        low = part.end;
+    }
+    end(&t);
+    return all && more && low >= high;
 }
 
 bool nof_delta_maps_open(void)

@@ -21,5 +21,11 @@ struct nof_delta_mapping {
 bool nof_delta_maps_open(void);
 /* False: nothing lies there. */
 bool nof_delta_maps_ask(uintptr_t address, struct nof_delta_mapping *found);
+/* What of each mapping lies in [low, high), in ascending order, until `look` is false; the text is read once. `look` may protect the pages
+ * of its part: that makes one mapping of several, or several of one, of which no other page is told wrong. It waits for nobody, signals
+ * may be blocked.
+ * False: `look` was, or there is a gap; what lies behind a gap is looked at. */
+bool nof_delta_maps_each(uintptr_t low, uintptr_t high,
+                         bool (*look)(void *arg, const struct nof_delta_mapping *part), void *arg);
 
 #endif

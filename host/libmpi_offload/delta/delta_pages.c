@@ -35,15 +35,15 @@ void nof_delta_pages_in_child(void)
     opened = look_at_self();
 }
 
+static bool is_plain(void *arg, const struct nof_delta_mapping *part)
+{
+    (void)arg;
+    return part->usable && part->own;
+}
+
 bool nof_delta_pages_plain(uintptr_t low, uintptr_t high)
 {
-    struct nof_delta_mapping m;
-    while (low < high) {
-        if (!nof_delta_maps_ask(low, &m) || !m.usable || !m.own || m.end <= low)
-            return false;
-        low = m.end;
-    }
-    return true;
+    return nof_delta_maps_each(low, high, is_plain, NULL);
 }
 
 /* glibc's: nothing before it, and its size, of whole pages, with a mark. Not the program's memory, a sanitizer would say. */
@@ -68,15 +68,15 @@ bool nof_delta_pages_own(uintptr_t address)
     return opened && nof_delta_maps_ask(address, &m) && m.own;
 }
 
+static bool is_hidden(void *arg, const struct nof_delta_mapping *part)
+{
+    (void)arg;
+    return !part->readable && !part->usable && part->own;
+}
+
 static bool hidden(uintptr_t low, uintptr_t high)
 {
-    struct nof_delta_mapping m;
-    while (low < high) {
-        if (!nof_delta_maps_ask(low, &m) || m.readable || m.usable || !m.own || m.end <= low)
-            return false;
-        low = m.end;
-    }
-    return true;
+    return nof_delta_maps_each(low, high, is_hidden, NULL);
 }
 
 static void *at(uintptr_t address)
@@ -89,23 +89,24 @@ static bool allow(uintptr_t low, size_t bytes)
     return mprotect(at(low), bytes, PROT_READ | PROT_WRITE) == 0;
 }
 
+struct giving {
+    bool readable, all;
+};
+
+static bool give_part_back(void *arg, const struct nof_delta_mapping *part)
+{
+    struct giving *giving = arg;
+    if (!part->own || (!part->usable &&
+                       (part->readable != giving->readable || !allow(part->start, part->end - part->start))))
+        giving->all = false;
+    return true;
+}
+
 /* What was unmapped, or is another mapping by now, is left alone: ours can be read, or not, and is nobody else's. */
 static bool give_back(uintptr_t low, uintptr_t high, bool readable)
 {
-    struct nof_delta_mapping m;
-    bool all = true;
-    while (low < high) {
-        if (!nof_delta_maps_ask(low, &m) || m.end <= low) {
-            all = false;
-            low += NOF_DELTA_PAGE;
-            continue;
-        }
-        uintptr_t end = m.end < high ? m.end : high;
-        if (!m.own || (!m.usable && (m.readable != readable || !allow(low, end - low))))
-            all = false;
-        low = end;
-    }
-    return all;
+    struct giving giving = {.readable = readable, .all = true};
+    return nof_delta_maps_each(low, high, give_part_back, &giving) && giving.all;
 }
 
 bool nof_delta_pages_release(uintptr_t address)

@@ -2,7 +2,6 @@
 #include "chan/chan.h"
 #include "comm/entry.h"
 #include "api/greq.h"
-#include "p2p/delta_p2p.h"
 #include "p2p/part.h"
 #include "p2p/pt2pt.h"
 #include "base/wait.h"
@@ -71,9 +70,6 @@ static int check_free(const struct nof_request *req)
     if (req->kind == NOF_REQUEST_PSEND && nof_part_unready(req, unready, sizeof(unready)))
         return nof_error(MPI_ERR_REQUEST,
                          "a partitioned send %s would never end: call MPI_Pready for all first", unready);
-    if (req->delta_send && !nof_delta_has_ended(req))
-        return nof_error(MPI_ERR_REQUEST,
-                         "a delta send that was not ended would never end: call MPIX_Delta_send_end first");
     return MPI_SUCCESS;
 }
 

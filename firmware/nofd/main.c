@@ -21,6 +21,7 @@
 #include "nof_private/rundir.h"
 
 #include "nofd/control/attach.h"
+#include "nofd/sys/limits.h"
 #include "nofd/sys/clock.h"
 #include "nofd/control/control.h"
 #include "nofd/dma/copier.h"
@@ -248,7 +249,7 @@ static int launch(struct nofd *d)
         int rc = nofd_core_launch(&d->cores[i], d->options.private_job);
 
         if (rc != 0) {
-            nofd_error("cannot start NIC core %u: %s", i, strerror(-rc));
+            nofd_error("cannot start NIC core %u: %s%s", i, strerror(-rc), nofd_limits_hint(-rc));
             return -1;
         }
         d->nrunning++;

@@ -9,7 +9,7 @@
 enum { MESSAGES = 8, BYTES = 200000, LONG = 4 << 20, ROUNDS = 2000, FEW_ROUNDS = 20 };
 
 static unsigned char data[MESSAGES][BYTES], long_data[LONG];
-static MPI_T_pvar_session session;
+static struct past past;
 
 static void start(MPI_Request requests[MESSAGES], int round)
 {
@@ -36,14 +36,14 @@ static void who_waits_copies(void)
     MPI_Request requests[MESSAGES];
     int done = 0;
     for (int round = 0; round < ROUNDS && !done; round++) {
-        unsigned long long read = t_counted(session, "memory_single_copies");
+        unsigned long long read = t_counted(past.session, "memory_single_copies");
         start(requests, round);
         finish(requests, round);
-        done = t_rank == 1 && t_counted(session, "memory_single_copies") == read;
+        done = t_rank == 1 && t_counted(past.session, "memory_single_copies") == read;
         OK(MPI_Allreduce(MPI_IN_PLACE, &done, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD));
     }
     CHECK(done || !has_two_cpus());
-    CHECK(t_rank != 0 || t_counted(session, "memory_pieces") > 0 || !has_two_cpus());
+    CHECK(t_rank != 0 || t_counted(past.session, "memory_pieces") > 0 || !has_two_cpus());
 }
 
 static void say(int *word, int value)
@@ -99,13 +99,13 @@ static void who_waits_for_less_does_not_copy(enum call call, int *word)
     for (int round = 1; round <= FEW_ROUNDS; round++) {
         MPI_Request requests[MESSAGES], backwards[MESSAGES];
         int value = 100 * ((int)call + 1) + round;
-        unsigned long long pieces = t_counted(session, "memory_pieces");
+        unsigned long long pieces = t_counted(past.session, "memory_pieces");
         if (t_rank == 0) {
             OK(MPI_Barrier(MPI_COMM_WORLD));
             start(requests, round);
             wait_for_less(call, requests);
             spin_until(word, value);
-            CHECK(t_counted(session, "memory_pieces") == pieces);
+            CHECK(t_counted(past.session, "memory_pieces") == pieces);
             finish(requests, round);
             continue;
         }
@@ -128,14 +128,14 @@ static void who_received_and_computes_holds_nobody_up(int *word)
 {
     for (int round = 1; round <= FEW_ROUNDS; round++) {
         int value = 1000 + 2 * round, flag = 0;
-        unsigned long long pieces = t_counted(session, "memory_pieces");
+        unsigned long long pieces = t_counted(past.session, "memory_pieces");
         MPI_Request request = MPI_REQUEST_NULL;
         if (t_rank == 0) {
             t_fill(long_data, LONG, (uint64_t)round);
             OK(MPI_Barrier(MPI_COMM_WORLD));
             OK(MPI_Send(long_data, LONG, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
             say(word, value);
-            CHECK(t_counted(session, "memory_pieces") == pieces);
+            CHECK(t_counted(past.session, "memory_pieces") == pieces);
             continue;
         }
         bool probes = round % 2 == 0;
@@ -158,7 +158,7 @@ static void who_received_and_computes_holds_nobody_up(int *word)
 static void what_goes_both_ways_is_read(void)
 {
     static unsigned char other[LONG];
-    unsigned long long pieces = t_counted(session, "memory_pieces");
+    unsigned long long pieces = t_counted(past.session, "memory_pieces");
     for (int round = 1; round <= FEW_ROUNDS; round++) {
         MPI_Request requests[2];
         t_fill(long_data, LONG, (uint64_t)(2 * round + t_rank));
@@ -167,32 +167,21 @@ static void what_goes_both_ways_is_read(void)
         OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
         CHECK(t_verify(other, LONG, (uint64_t)(2 * round + 1 - t_rank)));
     }
-    CHECK(t_counted(session, "memory_pieces") == pieces);
+    CHECK(t_counted(past.session, "memory_pieces") == pieces);
 }
 
 int main(int argc, char **argv)
 {
-    MPI_Win win;
-    int *mine, *word, unit, level;
-    MPI_Aint bytes;
-    t_begin(&argc, &argv, 2);
-    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &level));
-    OK(MPI_T_pvar_session_create(&session));
-    OK(MPI_Win_allocate_shared(t_rank == 0 ? 64 : 0, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &mine,
-                               &win));
-    OK(MPI_Win_shared_query(win, 0, &bytes, &unit, &word));
+    past_begin(&past, &argc, &argv);
     who_waits_copies();
-    int reads = t_counted(session, "memory_single_copies") > 0;
+    int reads = t_counted(past.session, "memory_single_copies") > 0;
     OK(MPI_Bcast(&reads, 1, MPI_INT, 1, MPI_COMM_WORLD));
     if (reads) { /* else the kernel forbids it, and the sender is needed */
-        who_computes_holds_nobody_up(word);
-        who_received_and_computes_holds_nobody_up(word);
+        who_computes_holds_nobody_up(past.word);
+        who_received_and_computes_holds_nobody_up(past.word);
         what_goes_both_ways_is_read();
         for (int call = 0; call < CALLS; call++)
-            who_waits_for_less_does_not_copy((enum call)call, word);
+            who_waits_for_less_does_not_copy((enum call)call, past.word);
     }
-    OK(MPI_Win_free(&win));
-    OK(MPI_T_pvar_session_free(&session));
-    OK(MPI_T_finalize());
-    return t_end();
+    return past_end(&past);
 }

@@ -10,7 +10,7 @@
 enum { SHORT = 7000, MOST = 16384, ROUNDS = 20000, FEW_ROUNDS = 50, SEVERAL = 5 };
 
 static unsigned char data[MOST], other[MOST];
-static MPI_T_pvar_session session;
+static struct past past;
 
 static int bytes_of(int round)
 {
@@ -80,23 +80,12 @@ static void they_meet(void)
 
 int main(int argc, char **argv)
 {
-    MPI_Win win;
-    int *mine, *word, unit, level;
-    MPI_Aint bytes;
-    t_begin(&argc, &argv, 2);
-    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &level));
-    OK(MPI_T_pvar_session_create(&session));
-    OK(MPI_Win_allocate_shared(t_rank == 0 ? 64 : 0, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &mine,
-                               &win));
-    OK(MPI_Win_shared_query(win, 0, &bytes, &unit, &word));
+    past_begin(&past, &argc, &argv);
     both_send_first();
-    several_wait(word);
+    several_wait(past.word);
     they_meet();
     if (t_rank == 0 && has_two_cpus()) {
-        CHECK(t_counted(session, "memory_moved") > 0);
+        CHECK(t_counted(past.session, "memory_moved") > 0);
     }
-    OK(MPI_Win_free(&win));
-    OK(MPI_T_pvar_session_free(&session));
-    OK(MPI_T_finalize());
-    return t_end();
+    return past_end(&past);
 }

@@ -11,6 +11,34 @@
 
 #define PAST_PATIENCE_S 20
 
+/* A word of rank 0's that both see, and the library's counters. */
+struct past {
+    MPI_T_pvar_session session;
+    MPI_Win win;
+    int *word;
+};
+
+static inline void past_begin(struct past *past, int *argc, char ***argv)
+{
+    int *mine, unit, level;
+    MPI_Aint bytes;
+    t_begin(argc, argv, 2);
+    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &level));
+    OK(MPI_T_pvar_session_create(&past->session));
+    OK(MPI_Win_allocate_shared(t_rank == 0 ? 64 : 0, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &mine,
+                               &past->win));
+    OK(MPI_Win_shared_query(past->win, 0, &bytes, &unit, &past->word));
+}
+
+/* What main() returns. */
+static inline int past_end(struct past *past)
+{
+    OK(MPI_Win_free(&past->win));
+    OK(MPI_T_pvar_session_free(&past->session));
+    OK(MPI_T_finalize());
+    return t_end();
+}
+
 static inline double seconds(void)
 {
     struct timespec t;

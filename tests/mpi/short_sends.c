@@ -149,23 +149,13 @@ static void who_follows_does_not_wait(int *word)
 
 int main(int argc, char **argv)
 {
-    MPI_T_pvar_session session;
-    MPI_Aint bytes;
-    MPI_Win win;
-    int *mine, *word, unit, level;
-    t_begin(&argc, &argv, 2);
-    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &level));
-    OK(MPI_T_pvar_session_create(&session));
-    OK(MPI_Win_allocate_shared(t_rank == 0 ? 64 : 0, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &mine,
-                               &win));
-    OK(MPI_Win_shared_query(win, 0, &bytes, &unit, &word));
-    each_ends_at_once(word);
+    struct past past;
+    past_begin(&past, &argc, &argv);
+    each_ends_at_once(past.word);
     a_stream();
-    CHECK(t_counted(session, "memory_single_copies") == 0 && t_counted(session, "memory_pieces") == 0);
+    CHECK(t_counted(past.session, "memory_single_copies") == 0 &&
+          t_counted(past.session, "memory_pieces") == 0);
     alone();
-    who_follows_does_not_wait(word);
-    OK(MPI_Win_free(&win));
-    OK(MPI_T_pvar_session_free(&session));
-    OK(MPI_T_finalize());
-    return t_end();
+    who_follows_does_not_wait(past.word);
+    return past_end(&past);
 }

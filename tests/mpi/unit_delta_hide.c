@@ -258,6 +258,15 @@ static void mappings_of_others(void)
     nof_delta_pages_free(buffer, (size_t)PAGES * PAGE);
 }
 
+static void code(void)
+{
+    void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uintptr_t low = (uintptr_t)page;
+    check(page != MAP_FAILED && !nof_delta_pages_plain(low, low + PAGE));
+    check(mprotect(page, PAGE, PROT_READ | PROT_WRITE) == 0 && nof_delta_pages_plain(low, low + PAGE));
+    check(munmap(page, PAGE) == 0);
+}
+
 int main(void)
 {
     static const struct nof_delta_hide_ops *const ways[] = {&nof_delta_hide_by_mprotect,
@@ -271,6 +280,7 @@ int main(void)
     many_mappings();
     part_of_a_mapping();
     mappings_of_others();
+    code();
     for (size_t k = 0; k < sizeof(ways) / sizeof(*ways); k++) {
         const char *why = ways[k]->open();
         if (why != NULL) {

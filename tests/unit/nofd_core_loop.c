@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
@@ -37,9 +38,26 @@ static uint64_t pause_ns; /* the next turn of the first NIC takes so long */
 static uint64_t stalled_ns[KINDS]; /* what sources were told */
 static unsigned lates[KINDS]; /* times that they were told that another core is late */
 
+static bool registers; /* or no number is left: the core works all the same */
+static unsigned registered;
+static bool no_thread;
+
 int rte_thread_register(void)
 {
-    return -1; /* no number is left: the core works all the same */
+    registered += registers;
+    return registers ? 0 : -1;
+}
+
+void rte_thread_unregister(void)
+{
+    registered--;
+}
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+    return no_thread ? EAGAIN : __real_pthread_create(thread, attr, run, arg);
 }
 
 static enum who who_is(const struct nofd_source *source)
@@ -111,6 +129,13 @@ struct nofd_copier *nofd_copier_start(struct nofd_dma *dma)
 {
     check(dma == &core.dma);
     return have_copier ? (struct nofd_copier *)(void *)&copier_source : NULL;
+}
+
+static unsigned copiers_stopped;
+
+void nofd_copier_stop(struct nofd_copier *copier)
+{
+    copiers_stopped += copier != NULL;
 }
 
 struct nofd_source *nofd_copier_source(struct nofd_copier *of)
@@ -301,6 +326,29 @@ static void all_are_told_of_a_core_beside_that_stands(void **state)
     stop();
 }
 
+static void without_a_thread_there_is_no_copier_either(void **state)
+{
+    (void)state;
+    have_copier = no_thread = true;
+    assert_int_equal(nofd_core_launch(&core, true), -EAGAIN);
+    no_thread = false;
+    assert_int_equal(copiers_stopped, 1);
+    assert_null(core.dma.copier);
+    nofd_core_fini(&core);
+}
+
+static void dpdk_knows_its_thread_while_it_runs(void **state)
+{
+    (void)state;
+    registers = true;
+    assert_int_equal(nofd_core_launch(&core, true), 0);
+    until(&turns[SECOND_NIC], 1);
+    assert_int_equal(__atomic_load_n(&registered, __ATOMIC_SEQ_CST), 1);
+    stop();
+    assert_int_equal(registered, 0);
+    registers = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +360,8 @@ int main(void)
         EACH(all_are_told_of_a_core_beside_that_stands),
         EACH(a_turn_is_measured_where_that_is_asked_for),
         EACH(a_port_that_wakes_nobody_is_napped_for),
+        EACH(without_a_thread_there_is_no_copier_either),
+        EACH(dpdk_knows_its_thread_while_it_runs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

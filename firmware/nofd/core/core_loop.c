@@ -13,6 +13,7 @@
 #include <rte_lcore.h>
 
 #include "nofd/sys/clock.h"
+#include "nofd/sys/log.h"
 #include "nofd/dma/copier.h"
 
 #define STALL_NS (10 * NOFD_MS) /* between two turns: we were not scheduled */
@@ -105,7 +106,11 @@ static void *run(void *arg)
     const struct nofd_sources sources = core->sources; /* which stay the same, whatever a turn does */
 
     (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK);
-    (void)rte_thread_register(); /* for its share of mempools; without one they work, slower */
+    bool registered = rte_thread_register() == 0;
+    if (!registered)
+        nofd_notice(
+            "DPDK has no number left for NIC core %u: it has no cache of its own in mempools, and is slower",
+            core->lcore.index);
     core->lcore.now_ns = nofd_clock_ns();
     core->own_ns = nofd_clock_own_ns();
     while (!nofd_lcore_stopped(&core->lcore)) {
@@ -131,6 +136,8 @@ static void *run(void *arg)
         else
             nofd_idle_wait(&core->idle, &core->lcore, &core->sources);
     }
+    if (registered)
+        rte_thread_unregister();
     return NULL;
 }
 
@@ -152,9 +159,13 @@ int nofd_core_launch(struct nofd_core *core, bool private_job)
         add(core, &core->dma.pools.bells);
     snprintf(name, sizeof(name), "nofd-core-%u", core->lcore.index);
     rc = pthread_create(&core->thread, NULL, run, core);
-    if (rc == 0)
-        (void)pthread_setname_np(core->thread, name);
-    return -rc;
+    if (rc != 0) {
+        nofd_copier_stop(core->dma.copier);
+        core->dma.copier = NULL;
+        return -rc;
+    }
+    (void)pthread_setname_np(core->thread, name);
+    return 0;
 }
 
 void nofd_core_stop(struct nofd_core *core)

@@ -17,7 +17,7 @@ struct query {
     uint64_t name, build_id;
 };
 #define QUERY _IOWR('f', 17, struct query)
-enum { READABLE = 1, WRITABLE = 2, SHARED = 8, OR_NEXT = 16 };
+enum { READABLE = 1, WRITABLE = 2, EXECUTABLE = 4, SHARED = 8, OR_NEXT = 16 };
 
 /* What follows asks the kernel past the C library, whose open(), pread() and close() end a thread that is to be cancelled. */
 #define KERNEL_SET_BYTES 8 /* what the kernel knows of a sigset_t */
@@ -50,7 +50,7 @@ static bool ask_kernel(uintptr_t address, struct nof_delta_mapping *found)
     found->end = (uintptr_t)q.end;
     found->usable = (q.is & (READABLE | WRITABLE)) == (READABLE | WRITABLE);
     found->readable = (q.is & READABLE) != 0;
-    found->own = (q.is & SHARED) == 0 && q.inode == 0 && q.page_bytes == NOF_DELTA_PAGE &&
+    found->own = (q.is & (SHARED | EXECUTABLE)) == 0 && q.inode == 0 && q.page_bytes == NOF_DELTA_PAGE &&
                  !(name[0] == '[' && name[1] == 's');
     return true;
 }
@@ -99,14 +99,14 @@ static bool line(struct text *t, struct nof_delta_mapping *found)
     found->readable = next(t) == 'r';
     bool writable = next(t) == 'w';
     found->usable = found->readable && writable;
-    (void)next(t);
+    bool executable = next(t) == 'x';
     bool private = next(t) == 'p';
     (void)next(t);
     (void)number(t); /* offset */
     (void)number(t);
     (void)number(t);
     bool file = number(t) != 0;
-    found->own = private && !file;
+    found->own = private && !file && !executable;
     char c = t->used > 0 ? t->chunk[t->used - 1] : 0, before = 0;
     for (; c != '\n' && c != 0; c = next(t)) {
         if (before == '[' && c == 's')

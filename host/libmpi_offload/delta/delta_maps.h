@@ -14,7 +14,8 @@ struct nof_delta_mapping {
     uintptr_t start, end;
     bool usable; /* can be read and written */
     bool readable;
-    bool own; /* private memory without a file, of pages of that size, and no stack */
+    bool
+        own; /* private memory without a file, of pages of that size, no stack, and no code: it would lose its right to run */
 };
 
 /* Again in the child of a fork(): until then it is told of its parent's. False: there is no /proc. */

@@ -362,6 +362,17 @@ class Run(unittest.TestCase):
                 r = subprocess.run([NOF, *args], env=ENV, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False)
             self.assertEqual((r.returncode, "cannot be written: No space left" in r.stderr), (1, True), args)
 
+    def test_what_the_system_lacks_is_told(self):
+        for folder, says in (("/sys", "DPDK finds CPUs in /sys"), ("/proc", "cannot be told without /proc")):
+            hide = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f'mount -t tmpfs none {folder} && exec "$@"', "sh"]
+            if subprocess.run([*hide, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+                self.skipTest(f"{folder} cannot be hidden here")
+            r = subprocess.run([*hide, NOF, "run", "-n", "1", VICTIM, "ok"], env={**ENV, "PATH": "/usr/bin:/bin"}, stderr=subprocess.PIPE,
+                               text=True, timeout=PATIENCE_S, check=False)
+            self.assertNotEqual(r.returncode, 0)
+            self.assertIn(says, r.stderr)
+            self.assertLess(r.stderr.count("\n"), 4)
+
     def test_without_standard_descriptors_the_job_ends_all_the_same(self):
         for missing in ((1,), (2,), (1, 2), (0, 1, 2)):
             r = subprocess.run([NOF, "run", "-n", "2", VICTIM, "ok"], env=ENV, timeout=PATIENCE_S, check=False,

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -24,6 +25,7 @@
 
 #define ARGS_MAX 64
 #define TEXT_MAX 8192
+#define CPUS_OF_SYSFS "/sys/devices/system/cpu"
 #define CPUS_TEXT 4096
 #define EAL_MB 16u
 #define PORT_MB 32u /* of a port, beside its pool: rings, and what the heap cannot use at its ends */
@@ -235,6 +237,11 @@ int nofd_eal_start(const struct nofd_options *options, char *err, size_t err_byt
     static struct args args; /* DPDK keeps pointers into argv */
     struct start s = {.args = &args};
 
+    if (access(CPUS_OF_SYSFS, X_OK) != 0) { /* it would take its arguments for wrong, and show them all */
+        snprintf(err, err_bytes, "DPDK finds CPUs in " CPUS_OF_SYSFS " (%s): mount sysfs at /sys",
+                 strerror(errno));
+        return -1;
+    }
     /* DPDK makes a directory for what is switched off here, and goes on where none can be made: so that a daemon that
      * is killed at any moment leaves none behind. */
     setenv("RUNTIME_DIRECTORY", "/dev/null", 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI used at the wrong time, one misuse per argument; lifecycle.sh looks at what comes of it. */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -20,6 +21,28 @@ static int in_child(void)
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return WIFEXITED(status) ? WEXITSTATUS(status) : 100;
+}
+
+/* Holds the lock of its stream for as long as nothing comes, which is for good. */
+static void *reads(void *stream)
+{
+    (void)getc(stream);
+    return NULL;
+}
+
+static void begin_reading(void)
+{
+    int end[2];
+    pthread_t thread;
+    if (pipe(end) != 0)
+        _exit(100);
+    FILE *stream = fdopen(end[0], "r");
+    if (stream == NULL || pthread_create(&thread, NULL, reads, stream) != 0)
+        _exit(100);
+    while (ftrylockfile(stream) == 0) {
+        funlockfile(stream);
+        usleep(1000);
+    }
 }
 
 int main(int argc, char **argv)
@@ -44,7 +67,9 @@ int main(int argc, char **argv)
     if (strcmp(what, "fork") == 0)
         return in_child();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (strcmp(what, "abort") == 0)
+    if (strcmp(what, "abort-reading") == 0)
+        begin_reading();
+    if (strncmp(what, "abort", 5) == 0)
         MPI_Abort(MPI_COMM_WORLD, 42);
     if (strcmp(what, "fatal") == 0)
         MPI_Send(&flag, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);

@@ -34,6 +34,7 @@ for launcher in "" "$nof run --hosts 2 -n 2"; do
     expect '!' 'MPI_Barrier was called after MPI_Finalize' $launcher "$program" after
     expect '!' 'MPI_Init was called after MPI_Finalize' $launcher "$program" again
     expect 42 'MPI_Abort(MPI_COMM_WORLD, 42)' $launcher "$program" abort
+    expect 42 'MPI_Abort(MPI_COMM_WORLD, 42)' $launcher "$program" abort-reading
     expect '!' 'MPI_Send: MPI_ERR_RANK.*99' $launcher "$program" fatal
     expect '!' 'MPI_ERR_COMM' $launcher "$program" fatal-self
     expect 1 'in a child made by fork' $launcher "$program" fork

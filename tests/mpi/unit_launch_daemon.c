@@ -22,13 +22,13 @@ uint64_t nof_lib_now_ns(void)
 
 static char folder[] = "/tmp/nof-launch-daemon-XXXXXX", script[64], said[64], text[512];
 
-static void write_script(void)
+static void write_script(const char *ready)
 {
     snprintf(script, sizeof(script), "%s/nofd", folder);
     snprintf(said, sizeof(said), "%s/said", folder);
     FILE *f = fopen(script, "w");
     check(f != NULL);
-    fprintf(f, "#!/bin/sh\necho \" $* \" >%s\nprintf r >&3\n", said);
+    fprintf(f, "#!/bin/sh\necho \" $* \" >%s\n%s\n", said, ready);
     check(fclose(f) == 0 && chmod(script, 0700) == 0);
     setenv("NOF_NOFD", script, 1);
 }
@@ -51,7 +51,7 @@ static void starts_with(int ranks, int world, const char *port, const char *cons
 int main(void)
 {
     check(mkdtemp(folder) != NULL);
-    write_script();
+    write_script("printf r >&3");
     starts_with(2, 2, NULL,
                 (const char *const[]){" --private --background --fabric 1 ", " --socket @nof-test ",
                                       " --control @nof-test.ctl ", " --max-endpoints 64 ",
@@ -69,6 +69,10 @@ int main(void)
     starts_with(1024, 100000, "udp:10.0.0.1:0", (const char *const[]){" --max-peers 4194304 ", NULL});
     check(nof_launch_daemon("@nof-test", 1025, NULL, text, sizeof(text)) != 0);
     check(strstr(text, "one NIC serves 1024 at most") != NULL);
+    /* One that hangs is not waited for. */
+    write_script("exec 3>&-\nexec sleep 600");
+    check(nof_launch_daemon("@nof-test", 2, NULL, text, sizeof(text)) != 0);
+    check(strstr(text, "did not start") != NULL);
     setenv("NOF_NOFD", "/nonexistent/nofd", 1);
     check(nof_launch_daemon("@nof-test", 2, NULL, text, sizeof(text)) != 0);
     check(strstr(text, "nofd is not where it belongs (/nonexistent/nofd)") != NULL);

@@ -17,6 +17,7 @@
 #define RELAY_MS \
     20 /* for what its proxy on this host has read to reach a launcher that an abort makes deaf */
 #define ABORT_MS 5000 /* a launcher that does not end the job in this time never will */
+#define FLUSH_MS 500 /* for streams that no thread of the program holds */
 
 struct nof_lib nof_lib = {
     .world_size = 1,
@@ -95,6 +96,31 @@ static void let_be_read(int fd)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
+static void *flush_all(void *none)
+{
+    fflush(NULL);
+    return none;
+}
+
+/* A thread of the program that reads from a stream has its lock until something comes: fflush(NULL) would wait for that. stdout, which
+ * our caller may hold himself, goes by itself. */
+static void flush_streams(void)
+{
+    pthread_t flusher;
+    struct timespec until;
+    if (ftrylockfile(stdout) == 0) {
+        fflush(stdout);
+        funlockfile(stdout);
+    }
+    if (pthread_create(&flusher, NULL, flush_all, NULL) != 0)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += FLUSH_MS * 1000000l;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    (void)pthread_clockjoin_np(flusher, NULL, CLOCK_MONOTONIC, &until);
+}
+
 void nof_lib_die(int exit_code, const char *fmt, ...)
 {
     char text[1024];
@@ -106,7 +132,7 @@ void nof_lib_die(int exit_code, const char *fmt, ...)
         fprintf(stderr, "libmpi_offload: rank %d on %s: %s\n", nof_lib.world_rank, nof_lib.host, text);
     else
         fprintf(stderr, "libmpi_offload: %s\n", text);
-    fflush(NULL);
+    flush_streams();
     let_be_read(STDERR_FILENO);
     if (exit_code == 0)
         exit_code = 1;

@@ -120,6 +120,8 @@ static int start(const char *path, char *const argv[], char *text, size_t text_b
     else
         text[0] = '\0';
     close(ready[0]);
+    if (rc == 0 && text[0] != '\0')
+        (void)kill(pid, SIGKILL); /* ours until it is waited for, and it may hang */
     /* --background: the process that we started ends at once, and the daemon is another. */
     while (rc == 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank dies whose command its window's owner has not read yet, out of its memory: the window goes on carrying out what the living ask
- * for. Three ranks (killed_shm.sh), NOF_CHANNELS=single-copy, of which the last one dies. */
+/* A rank dies whose command has not come yet, of which its window's owner, or that one's NIC, knows already: the window goes on carrying
+ * out what the living ask for. Three ranks (killed_shm.sh), of which the last one dies; NOF_CHANNELS=single-copy, where the owner reads
+ * the command, or hosts of their own, links that delay, and eager_max_bytes below PUT: the NIC asks for it. */
 #include "doomed.h"
 
 #include <signal.h>
@@ -9,8 +10,8 @@
 #define MPI_ERR_PROC_FAILED MPIX_ERR_PROC_FAILED
 #endif
 
-/* The command with its payload is shorter than what goes apart (rma.h). */
-enum { PUT = 7000, AFTER = 12, PATIENCE_S = 30 };
+/* The command holds its payload: twice that does not reach NOF_RMA_COMMAND_MAX (rma.h). */
+enum { PUT = 4000, AFTER = 12, PATIENCE_S = 30 };
 
 /* More commands than a window has receives. None is waited for: a window of which a rank is dead cannot be synchronized. */
 static void ask(MPI_Win window)
@@ -52,6 +53,7 @@ int main(int argc, char **argv)
     if (t_rank == dead) {
         OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, MPI_MODE_NOCHECK, window));
         OK(MPI_Put(payload, PUT, MPI_BYTE, 0, 0, PUT, MPI_BYTE, window));
+        usleep(20000); /* by NIC: it has been announced; what it is asked for comes later than that */
         raise(SIGKILL);
     }
     t_await_end(dead);

@@ -27,6 +27,7 @@
 #define YIELD_SAVES_NS 10000u /* a sleep and a wake-up */
 #define YIELD_LOSS_MOST_NS 10000000u
 #define REST_AFTER 1024 /* some 40 us */
+#define ASKS_A_YIELD 16 /* less than a microsecond: docs/decisions/0061 */
 #define REST_NS 20000
 #define YIELD_REST 32 /* times what was lost: then it is tried again, for 3 % of the time at most */
 
@@ -159,6 +160,8 @@ int nof_wait_poll(void)
 {
     int n = poll_from(0);
     asked_in_vain = n > 0 ? 0 : asked_in_vain + 1;
+    if (nof_lib.crowded && asked_in_vain % ASKS_A_YIELD == ASKS_A_YIELD - 1)
+        sched_yield(); /* to him whom it asks for, who may be without a CPU */
     if (asked_in_vain == REST_AFTER) {
         asked_in_vain = 0;
         rest();

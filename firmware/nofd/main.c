@@ -46,7 +46,7 @@ static void on_signal(struct nofd_watch *watch, uint32_t events)
     if (read(watch->fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
         return;
     if (info.ssi_signo == SIGHUP && nofd_log_reopen()) {
-        nofd_notice("the log was opened again");
+        nofd_notice("SIGHUP: the log was opened again, if it is a file");
         return;
     }
     nofd_notice("signal %u: the daemon ends", info.ssi_signo);

@@ -135,7 +135,7 @@ bool nofd_log_reopen(void)
     int anew;
 
     if (target != TO_FILE)
-        return false;
+        return target != TO_STDERR;
     anew = open_file();
     if (anew < 0) {
         nofd_error("cannot open %s again: %s; the old file goes on", path, strerror(errno));

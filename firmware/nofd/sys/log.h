@@ -31,7 +31,7 @@ int nofd_log_parse(const char *name);
 int nofd_log_open(const char *to, char *err, size_t err_bytes);
 /* stderr no longer, if there is something else. */
 void nofd_log_started(void);
-/* Whether there is a file, which it opens again by its name. */
+/* A file is opened again by its name. False: there is nothing to go on with, for the log is a terminal's, or a pipe's. */
 bool nofd_log_reopen(void);
 
 __attribute__((format(printf, 2, 3))) void nofd_log(enum nofd_log_level level, const char *format, ...);

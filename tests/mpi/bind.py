@@ -167,6 +167,8 @@ def refusals(m):
     refuses(m, "no network device", "bind", "08:00.0")
     refuses(m, "there is no PCI device 0000:0a:00.0", "bind", "0a:00.0")
     refuses(m, 'did you mean "eth1"', "bind", "ehh1")
+    m.put("sys/class/net/lo/type", "772")
+    refuses(m, "lo is the loopback interface", "bind", "lo")
     # one of several next hops is one that carries it
     hops = [{"gateway": "10.0.1.9", "dev": "eth1", "weight": 1}, {"gateway": "10.0.2.9", "dev": "eth9", "weight": 1}]
     m.put("ip/default", json.dumps([{"dst": "default", "nexthops": hops}]))

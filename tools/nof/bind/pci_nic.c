@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bind/pci_nic.h"
 
+#include <net/if_arp.h>
 #include <string.h>
 
 #include "bind/kept.h"
@@ -147,6 +148,14 @@ static void say_unknown(struct nof_system *m, const char *name, const json_t *ni
     char ask[128];
     size_t i, n = 0, k = 0;
 
+    if (nof_system_number(m, 0, "/sys/class/net/%s/type", name) == ARPHRD_LOOPBACK) {
+        nof_say(m,
+                "%s is the loopback interface, which reaches no other host: `nof devices` lists the NICs; "
+                "ranks of one "
+                "host need none: `nof run`",
+                name);
+        return;
+    }
     if (nof_system_has(m, "/sys/class/net/%s", name)) {
         nof_say(m, "%s is no PCI device, and needs no bind: `nof up --port %s`", name, name);
         return;

@@ -5,6 +5,7 @@
 usage: run.py NOF VICTIM"""
 import json
 import os
+import pty
 import re
 import resource
 import shutil
@@ -88,6 +89,29 @@ class Run(unittest.TestCase):
     def test_stdin_goes_to_rank_0(self):
         r = run("-n", "3", "--label", "cat", input="one\ntwo\n")
         self.assertEqual(r.stdout, "[0] one\n[0] two\n")
+
+    def test_what_is_typed_and_not_read_does_not_make_it_deaf(self):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(NOF, [NOF, "run", "-n", "1", "sleep", "1000"], ENV)
+        os.set_blocking(terminal, False)
+        left, end = 70000, time.monotonic() + PATIENCE_S  # more than a pipe holds
+        while left > 0 and time.monotonic() < end:
+            try:
+                left -= os.write(terminal, b"a line of some sixty characters that nobody will ever read..\n")
+                os.read(terminal, 65536)
+            except BlockingIOError:
+                time.sleep(0.001)
+        os.kill(pid, signal.SIGINT)
+        ended, end = 0, time.monotonic() + PATIENCE_S
+        while ended == 0 and time.monotonic() < end:
+            time.sleep(0.02)
+            ended, _ = os.waitpid(pid, os.WNOHANG)
+        if ended == 0:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        os.close(terminal)
+        self.assertEqual((left <= 0, ended), (True, pid))
 
     def test_environment_and_block_distribution(self):
         r = run("--hosts", "3", "-n", "8", "--", "sh", "-c", "echo $PMI_RANK:$NOF_NIC:$PMI_SIZE")

@@ -6,6 +6,7 @@
 #include "hang.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -279,9 +280,17 @@ static void read_signals(struct nof_job *job)
         take_signal(job, (int)info.ssi_signo);
 }
 
+/* One that does not read its input is not waited for. */
+static bool takes_input(const struct nof_job *job)
+{
+    struct pollfd pipe = {.fd = job->stdin_pipe, .events = POLLOUT};
+
+    return poll(&pipe, 1, 0) > 0;
+}
+
 static void pump_stdin(struct nof_job *job)
 {
-    char bytes[4096];
+    char bytes[PIPE_BUF]; /* what takes_input() has found room for */
     ssize_t n = read(0, bytes, sizeof(bytes));
 
     if (n < 0 && errno == EINTR)
@@ -303,10 +312,11 @@ static void want(struct pollfd *p, int fd, short events)
 
 static nfds_t fill_polls(const struct nof_job *job, struct pollfd *p)
 {
-    bool foreground = tcgetpgrp(0) == getpgrp();
+    bool typed = job->stdin_pipe >= 0 && tcgetpgrp(0) == getpgrp();
+    bool taken = typed && takes_input(job);
 
     want(&p[AT_SIGNALS], job->signals, POLLIN);
-    want(&p[AT_STDIN], job->stdin_pipe >= 0 && foreground ? 0 : -1, POLLIN);
+    want(&p[AT_STDIN], !typed ? -1 : taken ? 0 : job->stdin_pipe, taken ? POLLIN : POLLOUT);
     want(&p[AT_OUT], job->out.fill > 0 ? job->out.fd : -1, POLLOUT);
     want(&p[AT_ERR], job->err.fill > 0 ? job->err.fd : -1, POLLOUT);
     for (unsigned i = 0; i < job->started; i++) {
@@ -382,7 +392,7 @@ static void serve(struct nof_job *job, const struct pollfd *p)
     for (unsigned i = 0; i < job->ranks; i++)
         if (p[AT_RANKS + 3 * i].revents != 0)
             read_pmi(job, &job->rank[i]);
-    if (p[AT_STDIN].revents != 0)
+    if (p[AT_STDIN].fd == 0 && p[AT_STDIN].revents != 0)
         pump_stdin(job);
 }
 

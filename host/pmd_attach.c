@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,6 +45,21 @@ static void say(char *text, size_t text_bytes, const char *fmt, ...)
     va_end(args);
 }
 
+bool nof_pmd_has_socket(const struct nof_pmd *pmd)
+{
+    struct stat st;
+
+    return fstat(pmd->socket, &st) == 0 && st.st_dev == pmd->socket_dev && st.st_ino == pmd->socket_ino;
+}
+
+static void close_descriptors(const struct nof_pmd *pmd)
+{
+    if (!nof_pmd_has_socket(pmd))
+        return;
+    close(pmd->doorbell);
+    close(pmd->socket);
+}
+
 static void fork_prepare(void)
 {
     pthread_mutex_lock(&list_lock);
@@ -60,8 +76,7 @@ static void fork_child(void)
 {
     for (struct nof_pmd *pmd = list; pmd != NULL; pmd = pmd->next) {
         pmd->state = NOF_PMD_FORKED;
-        close(pmd->socket);
-        close(pmd->doorbell);
+        close_descriptors(pmd);
     }
     list = NULL;
     pthread_mutex_unlock(&list_lock);
@@ -391,16 +406,20 @@ static int await_reply(int fd, const char *name, int timeout_ms, struct nof_atta
     return NOF_OK;
 }
 
-static struct nof_pmd *pmd_new(void)
+static struct nof_pmd *pmd_new(int socket)
 {
     void *memory = NULL;
     struct nof_pmd *pmd;
+    struct stat st;
 
-    if (posix_memalign(&memory, NOF_PMD_CACHE_LINE, sizeof(*pmd)) != 0)
+    if (fstat(socket, &st) != 0 || posix_memalign(&memory, NOF_PMD_CACHE_LINE, sizeof(*pmd)) != 0)
         return NULL;
     pmd = memory;
     memset(pmd, 0, sizeof(*pmd));
     pmd->state = NOF_PMD_ALIVE;
+    pmd->socket = socket;
+    pmd->socket_dev = st.st_dev;
+    pmd->socket_ino = st.st_ino;
     pthread_mutex_init(&pmd->death_lock, NULL);
     return pmd;
 }
@@ -432,7 +451,8 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     if (rc != NOF_OK)
         goto err_socket;
     rc = NOF_ENOMEM;
-    pmd = pmd_new();
+    say(text, text_bytes, "no memory for an endpoint of the NIC: raise the limit (ulimit -v)");
+    pmd = pmd_new(fd);
     if (pmd == NULL)
         goto err_fds;
     rc = nof_pmd_map(pmd, &reply, fds, text, text_bytes);
@@ -441,7 +461,6 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     rc = nof_pmd_map_segment(pmd, &reply, fds, text, text_bytes);
     if (rc != NOF_OK)
         goto err_bar;
-    pmd->socket = fd;
     pmd->doorbell = fds[NOF_BAR_FD_DOORBELL];
     for (unsigned i = 0; i < fds_of(&reply); i++)
         if (i != NOF_BAR_FD_DOORBELL)
@@ -483,9 +502,9 @@ void nof_pmd_detach(struct nof_pmd *pmd)
     pthread_mutex_unlock(&list_lock);
     munmap(pmd->bar, pmd->identity.bar_bytes);
     nof_pmd_unmap_segment(pmd);
-    close(pmd->doorbell);
     /* Without it our peers would be told that we died. A daemon that is gone does not read it. */
-    (void)send(pmd->socket, &goodbye, sizeof(goodbye), MSG_NOSIGNAL | MSG_DONTWAIT);
-    close(pmd->socket);
+    if (nof_pmd_has_socket(pmd))
+        (void)send(pmd->socket, &goodbye, sizeof(goodbye), MSG_NOSIGNAL | MSG_DONTWAIT);
+    close_descriptors(pmd);
     pmd_delete(pmd);
 }

@@ -48,17 +48,25 @@ __attribute__((format(printf, 2, 3))) static void die(struct nof_pmd *pmd, const
     pthread_mutex_unlock(&pmd->death_lock);
 }
 
-/* The daemon never writes to the socket after attach: readable means closed. */
+/* The daemon never writes to the socket after attach: readable means closed, by it, or by our program, which closes what it has not
+ * opened: then poll() says POLLNVAL, or what it knows of another file, and the daemon takes us for dead. */
 static void look_at_life_line(struct nof_pmd *pmd)
 {
     struct pollfd line = {.fd = pmd->socket, .events = POLLIN | POLLRDHUP};
     int failed = (int)__atomic_load_n(&pmd->nic_words->endpoint_failed, __ATOMIC_ACQUIRE);
 
+    bool ended = poll(&line, 1, 0) > 0;
+
     __atomic_store_n(&pmd->looked_ns, now_ns(), __ATOMIC_RELAXED);
-    if (failed != 0)
+    if ((ended || failed != 0) && !nof_pmd_has_socket(pmd))
+        die(pmd,
+            "this program has closed descriptor %d, the library's connection to nofd: who closes all "
+            "descriptors must do so before MPI_Init, or spare those that he did not open",
+            pmd->socket);
+    else if (failed != 0)
         die(pmd, "the NIC %.32s gave up this process's endpoint: %s", pmd->identity.nic_name,
             nof_strstatus(failed));
-    else if (poll(&line, 1, 0) > 0 && (line.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLIN)) != 0)
+    else if (ended)
         die(pmd, "the daemon nofd (pid %u) that plays the NIC %.32s has ended", pmd->identity.nofd_pid,
             pmd->identity.nic_name);
 }

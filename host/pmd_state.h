@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "bounce.h"
 #include "nof_private/ring.h"
@@ -24,6 +25,8 @@ struct nof_pmd {
     bool assist;
     int socket;
     int doorbell;
+    dev_t socket_dev; /* by which it is told from a file of the program's that has its number now */
+    ino_t socket_ino;
     struct rte_ring *submit_ring;
     struct rte_ring *complete_ring;
     struct nof_host_words *host_words;
@@ -46,6 +49,11 @@ struct nof_pmd {
     pthread_mutex_t death_lock;
     char death[256];
 };
+
+/* pmd_attach.c */
+
+/* False: the program has closed our descriptors, and their numbers may be those of its own files. Any thread, a signal handler. */
+bool nof_pmd_has_socket(const struct nof_pmd *pmd);
 
 /* pmd_assist.c */
 

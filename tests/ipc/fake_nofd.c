@@ -300,3 +300,12 @@ void fake_close(struct fake_nofd *f)
         close(f->fds[NOF_BAR_FD_ROSTER]);
     }
 }
+
+unsigned fake_open_descriptors(void)
+{
+    unsigned n = 0;
+
+    for (int fd = 0; fd < 256; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}

@@ -63,4 +63,7 @@ uint64_t fake_doorbells(struct fake_nofd *f);
 void fake_hang_up(struct fake_nofd *f);
 void fake_close(struct fake_nofd *f);
 
+/* How many this process has. */
+unsigned fake_open_descriptors(void);
+
 #endif

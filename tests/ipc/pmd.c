@@ -25,7 +25,7 @@
 #include "../check.h"
 #include "fake_nofd.h"
 #include "nof_private/fence.h"
-#include "pmd_driver.h"
+#include "pmd_state.h"
 
 static struct fake_nofd fake;
 static char text[512];
@@ -373,6 +373,33 @@ static void detach_says_goodbye(void **state)
     fake_close(&fake);
 }
 
+/* Their numbers may be those of the program's own files by then. */
+static void a_program_that_closes_our_descriptors_is_told(void **state)
+{
+    struct nof_pmd *pmd = NULL;
+    struct nof_comp comp;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC), descriptor[2];
+
+    (void)state;
+    for (unsigned reused = 0; reused < 2; reused++) {
+        fake_open(&fake);
+        assert_int_equal(attach(&pmd), NOF_OK);
+        descriptor[0] = pmd->socket;
+        descriptor[1] = pmd->doorbell;
+        for (unsigned i = 0; i < 2; i++)
+            assert_true(reused ? dup2(null, descriptor[i]) == descriptor[i] : close(descriptor[i]) == 0);
+        fake.nic_words->endpoint_failed = reused ? (uint32_t)NOF_EPEERDEAD : 0;
+        while (nof_pmd_wait(pmd, nof_pmd_wake_count(pmd), UINT64_MAX) == NOF_OK)
+            (void)nof_pmd_reap(pmd, &comp, 1);
+        assert_non_null(strstr(nof_pmd_death(pmd), "this program has closed descriptor"));
+        nof_pmd_detach(pmd);
+        for (unsigned i = 0; reused && i < 2; i++)
+            assert_int_equal(close(descriptor[i]), 0);
+        fake_close(&fake);
+    }
+    close(null);
+}
+
 static void death_of_the_daemon_is_noticed_asleep(void **state)
 {
     fake_hang_up(&fake);
@@ -676,21 +703,12 @@ static void garble_identity(enum garble how)
         id->bounce_max_bytes = 1u << 20;
 }
 
-static unsigned open_descriptors(void)
-{
-    unsigned n = 0;
-
-    for (int fd = 0; fd < 256; fd++)
-        n += fcntl(fd, F_GETFD) >= 0;
-    return n;
-}
-
 static void garbled_answer_is_refused_and_leaks_nothing(void **state)
 {
     (void)state;
     for (enum garble how = REFUSED; how < GARBLES; how++) {
         struct nof_pmd *pmd = NULL;
-        unsigned before = open_descriptors();
+        unsigned before = fake_open_descriptors();
         uint64_t bar_bytes;
         int rc;
 
@@ -707,7 +725,7 @@ static void garbled_answer_is_refused_and_leaks_nothing(void **state)
         }
         fake.reply.bar_bytes = bar_bytes;
         fake_close(&fake);
-        assert_int_equal(open_descriptors(), before);
+        assert_int_equal(fake_open_descriptors(), before);
     }
 }
 
@@ -739,6 +757,7 @@ int main(void)
         cmocka_unit_test(signals_do_not_prolong_the_wait_for_an_answer),
         cmocka_unit_test(a_daemon_whose_queue_is_full_is_there),
         cmocka_unit_test(detach_says_goodbye),
+        cmocka_unit_test(a_program_that_closes_our_descriptors_is_told),
         cmocka_unit_test(cards_survive_as_text),
         cmocka_unit_test(attach_without_daemon_says_what_to_do),
         cmocka_unit_test(garbled_answer_is_refused_and_leaks_nothing),

@@ -71,6 +71,13 @@ int main(int argc, char **argv)
         begin_reading();
     if (strncmp(what, "abort", 5) == 0)
         MPI_Abort(MPI_COMM_WORLD, 42);
+    if (strcmp(what, "close-all") == 0) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int fd = 3; rank == 1 && fd < 1024; fd++)
+            close(fd);
+        /* Neither sends. */
+        MPI_Recv(&flag, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
     if (strcmp(what, "fatal") == 0)
         MPI_Send(&flag, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
     if (strcmp(what, "fatal-self") == 0)

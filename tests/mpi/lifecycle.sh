@@ -39,6 +39,7 @@ for launcher in "" "$nof run --hosts 2 -n 2"; do
     expect '!' 'MPI_ERR_COMM' $launcher "$program" fatal-self
     expect 1 'in a child made by fork' $launcher "$program" fork
 done
+expect '!' 'this program has closed descriptor' "$nof" run --hosts 2 -n 2 "$program" close-all
 
 # Launchers that cannot be spoken to.
 expect '!' 'Open MPI' env OMPI_COMM_WORLD_RANK=0 "$program"

@@ -272,10 +272,22 @@ static void close_endpoint(struct nofd_nic *nic, uint64_t now_ns, struct nofd_en
         nic->closing[nic->nclosing++] = ep;
 }
 
+static void tell_host(struct nofd_endpoint *ep, int reason)
+{
+    __atomic_store_n(&ep->nic_words->endpoint_failed, (uint32_t)reason, __ATOMIC_RELEASE);
+    nof_fence_full();
+    nofd_endpoint_wake(ep);
+    nofd_endpoint_wake_waiters(ep);
+}
+
+/* A process whose connection has ended may live: then it has closed that itself, and does not know. */
 void nofd_nic_detach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint *ep, int reason)
 {
-    if (nofd_endpoint_state(ep) == NOFD_EP_LIVE)
+    if (nofd_endpoint_state(ep) == NOFD_EP_LIVE) {
         close_endpoint(nic, now_ns, ep, reason);
+        if (reason == NOF_EPEERDEAD)
+            tell_host(ep, reason);
+    }
     nofd_endpoint_set_state(ep, ep->memory.pending > 0 ? NOFD_EP_CLOSED : NOFD_EP_GONE);
 }
 
@@ -291,10 +303,7 @@ static void fail_endpoint(struct nofd_nic *nic, uint64_t now_ns, struct nofd_end
         (void)nofd_endpoint_give(ep, &last, 1);
         ep->doom.reason = ep->failure;
     }
-    __atomic_store_n(&ep->nic_words->endpoint_failed, (uint32_t)ep->failure, __ATOMIC_RELEASE);
-    nof_fence_full();
-    nofd_endpoint_wake(ep);
-    nofd_endpoint_wake_waiters(ep);
+    tell_host(ep, ep->failure);
     nofd_warning("%s: endpoint of rank %u (pid %d) failed: %s", nic->name, ep->memory.rank,
                  (int)ep->memory.pid, nof_strstatus(ep->failure));
     nofd_endpoint_set_state(ep, NOFD_EP_FAILED);

@@ -23,7 +23,7 @@ struct nof_launch_ops {
     /* Fill in rank, size and appnum of nof_lib. 0, or -1 with a sentence in text. */
     int (*open)(char *text, size_t text_bytes);
     /* put() publishes for everybody after the next fence(); get() answers -1 when `rank` published no such key or the
-     * launcher is gone, with errno ETIMEDOUT when it has not answered for long. */
+     * launcher is gone, with errno ETIMEDOUT when it has not answered for long, EBADF when this process has closed what leads to it. */
     int (*put)(const char *key, const char *value);
     int (*fence)(void);
     int (*get)(int rank, const char *key, char value[NOF_LAUNCH_VALUE_BYTES]);

@@ -48,7 +48,13 @@ static int fetch_card(int world_rank, struct nof_card *card)
         return MPI_SUCCESS;
     }
     card_key(world_rank, key);
-    if (nof_launch->get(world_rank, key, value) != 0 && errno == ETIMEDOUT)
+    int failed = nof_launch->get(world_rank, key, value) == 0 ? 0 : errno;
+    if (failed == EBADF)
+        return nof_error(MPI_ERR_OTHER,
+                         "this program has closed the library's connection to the launcher (%s): who closes "
+                         "all descriptors must do so before MPI_Init, or spare those that he did not open",
+                         nof_launch->title);
+    if (failed == ETIMEDOUT)
         return nof_error(MPI_ERR_OTHER,
                          "the launcher does not answer (%s), asked for the business card of rank %d: is it "
                          "stopped or overloaded?",

@@ -5,6 +5,7 @@
 
 #include "chan/nic/chan_nic.h"
 #include "base/error.h"
+#include "base/memcheck.h"
 #include "base/wait.h"
 
 void nof_chan_nic_recv(struct nof_request *req)
@@ -140,7 +141,7 @@ static bool went_on(struct nof_chan_nic_op *op, const struct nof_comp *comp)
     return false;
 }
 
-/* Put an inline or staged payload where the receive wants it. */
+/* Put an inline or staged payload where the receive wants it; any other is there. */
 static void take_payload(const struct nof_request *req, const struct nof_comp *comp)
 {
     size_t len = comp->len < req->bytes ? comp->len : req->bytes;
@@ -161,6 +162,8 @@ static void take_payload(const struct nof_request *req, const struct nof_comp *c
         if (staged != NULL)
             nof_request_store(req, staged, len);
         nof_chan_nic_release_staged(comp->staged_offset);
+    } else if (!req->streamed) {
+        nof_memcheck_written(req->data, len);
     }
 }
 

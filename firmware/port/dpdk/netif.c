@@ -123,16 +123,6 @@ int nof_netif_mtu(const char *ifname, uint32_t *mtu_bytes_out)
     return rc;
 }
 
-bool nof_netif_running(int fd, const char *ifname)
-{
-    struct ifreq ifr;
-
-    memset(&ifr, 0, sizeof(ifr));
-    if (request(fd, SIOCGIFFLAGS, ifname, &ifr) < 0)
-        return false;
-    return (ifr.ifr_flags & (IFF_UP | IFF_RUNNING)) == (IFF_UP | IFF_RUNNING);
-}
-
 bool nof_netif_there(int fd, int ifindex)
 {
     struct ifreq ifr;

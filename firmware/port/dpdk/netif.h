@@ -26,9 +26,6 @@ int nof_netif_open(int *fd_out);
 int nof_netif_facts(int fd, const char *ifname, struct nof_netif_facts *facts_out);
 /* The one fact, without a socket of the caller's. */
 int nof_netif_mtu(const char *ifname, uint32_t *mtu_bytes_out);
-/* True: up with carrier. False: not, or the interface is gone. */
-bool nof_netif_running(int fd, const char *ifname);
-
 /* False: no interface has that index (any more); a renamed one has. */
 bool nof_netif_there(int fd, int ifindex);
 

@@ -6,16 +6,15 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/sock_diag.h>
-#include <net/if.h>
 #include <netinet/udp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "nof/status.h"
+#include "port/interface_link.h"
 
 #define MTU_MOST 9216u
 #define CORE_FRAMES 16384u
@@ -268,12 +267,7 @@ const struct nof_udp_port_info *nof_udp_port_info(const struct nof_udp_port *por
 
 bool nof_udp_port_link(const struct nof_udp_port *port)
 {
-    struct ifreq ifr;
-
-    memset(&ifr, 0, sizeof(ifr));
-    snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%.*s", (int)sizeof(ifr.ifr_name) - 1, port->info.ifname);
-    return ioctl(port->facts_fd, SIOCGIFFLAGS, &ifr) == 0 &&
-           (ifr.ifr_flags & (IFF_UP | IFF_RUNNING)) == (IFF_UP | IFF_RUNNING);
+    return nof_interface_carries(port->facts_fd, port->info.ifname);
 }
 
 const char *nof_udp_port_counter_name(unsigned counter)

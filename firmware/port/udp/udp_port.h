@@ -85,7 +85,7 @@ bool nof_udp_port_refused(struct nof_udp_port *port, uint32_t *ip4_out, int *err
 bool nof_udp_port_sleep(const struct nof_udp_port *port);
 /* It has none: wait_fd becomes writable when it has. */
 bool nof_udp_port_full(const struct nof_udp_port *port);
-/* Is the interface up, with carrier? A system call. */
+/* Is the interface up, with carrier? A system call, or two. */
 bool nof_udp_port_link(const struct nof_udp_port *port);
 
 enum nof_udp_counter {

@@ -36,13 +36,21 @@ struct side {
     bool multiple; /* MPI_THREAD_MULTIPLE, 8 bytes only: not in the rows */
 };
 
+enum { SHM, SINGLE_COPY, NIC, AUTO, MULTIPLE = 6 };
 static const struct side sides[] = {
-    {"shm", OURS, "shm", false},      {"single_copy", OURS, "single-copy", false},
-    {"nic", OURS, "nic", false},      {"auto", OURS, "auto", false},
-    {"mpich", MPICH, NULL, false},    {"openmpi", OPENMPI, NULL, false},
-    {"multiple", OURS, "auto", true},
+    [SHM] = {"shm", OURS, "shm", false},
+    [SINGLE_COPY] = {"single_copy", OURS, "single-copy", false},
+    [NIC] = {"nic", OURS, "nic", false},
+    [AUTO] = {"auto", OURS, "auto", false},
+    {"mpich", MPICH, NULL, false},
+    {"openmpi", OPENMPI, NULL, false},
+    [MULTIPLE] = {"multiple", OURS, "auto", true},
 };
 enum { NSIDES = sizeof(sides) / sizeof(sides[0]) };
+
+/* Those have one pair of processes, message by message, so that what a channel is compared with is not another process: such differ by a
+ * tenth and more. */
+#define BY_MEMORY "PT2PT_CHANNELS=shm,single-copy,auto"
 
 struct figure {
     size_t n;
@@ -81,14 +89,20 @@ static size_t sizes_of(const struct bench *b)
     return n;
 }
 
+/* Of the program that goes by the channels that its rows name, or of another. */
 static void take_line(void *ctx, const char *text)
 {
     struct series *s = ctx;
     long bytes;
     double latency_us, mbps;
+    char channel[16] = "";
 
-    if (sscanf(text, "row %ld %lf %lf", &bytes, &latency_us, &mbps) != 3)
+    if (sscanf(text, "row %ld %lf %lf %15s", &bytes, &latency_us, &mbps, channel) < 3)
         return;
+    if (strcmp(channel, sides[SHM].channels) == 0)
+        s += SHM - AUTO;
+    else if (strcmp(channel, sides[SINGLE_COPY].channels) == 0)
+        s += SINGLE_COPY - AUTO;
     for (size_t i = 0; i < SIZES; i++) {
         struct figure *f = &s->figure[i];
         if (bytes_of(i) != bytes || f->n == ROUNDS_MAX)
@@ -127,6 +141,7 @@ static bool run_ours(struct bench *b, const struct side *side, struct series *in
                                     "-u",
                                     "NOF_CONTROL",
                                     channels,
+                                    side == &sides[AUTO] ? BY_MEMORY : "PT2PT_CHANNELS=",
                                     side->multiple ? "PT2PT_THREADS=multiple" : "PT2PT_THREADS=single",
                                     b->nof,
                                     "run",
@@ -137,7 +152,7 @@ static bool run_ours(struct bench *b, const struct side *side, struct series *in
                                     b->ours};
 
     snprintf(channels, sizeof(channels), "NOF_CHANNELS=%s", side->channels);
-    arguments(b, side, argv, 14, text);
+    arguments(b, side, argv, 15, text);
     return nof_bench_spawn(argv, LOUD, RUN_S, take_line, into) == 0;
 }
 
@@ -185,7 +200,7 @@ static bool measure(struct bench *b)
             const struct side *side = &sides[k];
             struct series *s = &b->series[k];
 
-            if (s->why_not != NULL)
+            if (s->why_not != NULL || k == SHM || k == SINGLE_COPY)
                 continue;
             nof_bench_progress("round %d of %d, %s", round + 1, b->rounds, side->key);
             if (side->who != OURS && !run_peer(b, side, s))
@@ -194,7 +209,8 @@ static bool measure(struct bench *b)
                 s->why_not = "the program failed with this NOF_CHANNELS; the message above says why";
         }
     }
-    return b->series[2].why_not == NULL; /* without a NIC nothing is ours */
+    b->series[SHM].why_not = b->series[SINGLE_COPY].why_not = b->series[AUTO].why_not;
+    return b->series[NIC].why_not == NULL; /* without a NIC nothing is ours */
 }
 
 static void add(json_t *row, const char *key, const char *unit, double *runs, size_t n)
@@ -226,7 +242,7 @@ static json_t *rows(struct bench *b)
 /* Of 8 bytes: latency with MPI_THREAD_MULTIPLE over that without. */
 static double multiple_over_single(struct bench *b)
 {
-    struct figure *single = &b->series[3].figure[1], *multiple = &b->series[NSIDES - 1].figure[1];
+    struct figure *single = &b->series[AUTO].figure[1], *multiple = &b->series[MULTIPLE].figure[1];
 
     return nof_bench_median(multiple->latency_us, multiple->n) /
            nof_bench_median(single->latency_us, single->n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two ranks on one CPU that ask again and again (MPI_Iprobe, MPI_Test, MPI_Testany, MPI_Improbe) instead of waiting: who asks in vain
  * leaves the CPU to the other one, and does not ask until the kernel takes it away, which is some milliseconds a message. What is looked
- * at is the CPU time of the rank, whatever else runs on that CPU. */
+ * at is the CPU time of the rank, whatever else runs on that CPU. With an argument, at MPI_THREAD_MULTIPLE. */
 #include "mpitest.h"
 
 #include <sched.h>
@@ -84,7 +84,8 @@ int main(int argc, char **argv)
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
     CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
-    OK(MPI_Init(&argc, &argv));
+    int level;
+    OK(MPI_Init_thread(&argc, &argv, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level));
     OK(MPI_Comm_rank(MPI_COMM_WORLD, &t_rank));
     OK(MPI_Comm_size(MPI_COMM_WORLD, &t_size));
     CHECK(t_size == 2);

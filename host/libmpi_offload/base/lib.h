@@ -33,6 +33,7 @@ struct nof_lib {
     /* Several threads may be in the library: MPI_THREAD_MULTIPLE, one of its own (delta_poll.h), or nof_lib_share(). */
     bool locking;
     bool shared; /* by that alone: others come to wait for bytes of delta messages, and for nothing else */
+    bool yields; /* who leaves next, and gives the lock back: it has asked in vain */
     pthread_mutex_t lock;
     pthread_t main_thread;
     int world_rank;

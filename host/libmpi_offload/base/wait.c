@@ -156,12 +156,21 @@ static void rest(void)
         nanosleep(&(struct timespec){.tv_nsec = REST_NS}, NULL);
 }
 
+/* To him whom it asks for, who may be without a CPU; with the lock it would keep those out who get this CPU. */
+static void give_way_in_vain(void)
+{
+    if (nof_lib.locking)
+        nof_lib.yields = true;
+    else
+        sched_yield();
+}
+
 int nof_wait_poll(void)
 {
     int n = poll_from(0);
     asked_in_vain = n > 0 ? 0 : asked_in_vain + 1;
     if (nof_lib.crowded && asked_in_vain % ASKS_A_YIELD == ASKS_A_YIELD - 1)
-        sched_yield(); /* to him whom it asks for, who may be without a CPU */
+        give_way_in_vain();
     if (asked_in_vain == REST_AFTER) {
         asked_in_vain = 0;
         rest();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "comm/entry.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -48,8 +49,13 @@ int nof_lib_leave(struct nof_comm *comm, int rc, const char *func)
     bool held = rc != MPI_SUCCESS && comm != NULL;
     if (held)
         nof_comm_hold(comm);
-    if (nof_lib.locking)
+    if (nof_lib.locking) {
+        bool yields = nof_lib.yields;
+        nof_lib.yields = false;
         pthread_mutex_unlock(&nof_lib.lock);
+        if (yields)
+            sched_yield();
+    }
     if (rc == MPI_SUCCESS)
         return rc;
     rc = nof_error_raise(comm, rc, public_name(func));

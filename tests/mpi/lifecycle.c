@@ -2,16 +2,19 @@
 /* MPI used at the wrong time, one misuse per argument; lifecycle.sh looks at what comes of it. */
 #include <mpi.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int in_child(void)
+static int in_child(bool init)
 {
     int rank;
     pid_t child = fork();
     if (child == 0) {
+        if (init)
+            MPI_Init(NULL, NULL);
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         _exit(0);
     }
@@ -21,6 +24,41 @@ static int in_child(void)
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return WIFEXITED(status) ? WEXITSTATUS(status) : 100;
+}
+
+static int looking;
+
+static void *looks(void *none)
+{
+    int flag;
+    while (__atomic_load_n(&looking, __ATOMIC_RELAXED))
+        MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    return none;
+}
+
+/* Children of a fork() beside a thread that is in the library: what is legal at any time does not wait for that thread. */
+static int fork_beside_calls(void)
+{
+    enum { CHILDREN = 100, PATIENCE_S = 60 };
+    int level, status = 0;
+    pthread_t thread;
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+    looking = 1;
+    if (level != MPI_THREAD_MULTIPLE || pthread_create(&thread, NULL, looks, NULL) != 0)
+        return 100;
+    for (int i = 0; i < CHILDREN && status == 0; i++) {
+        MPI_Info info;
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(PATIENCE_S);
+            _exit(MPI_Info_create(&info) != MPI_SUCCESS || MPI_Info_free(&info) != MPI_SUCCESS);
+        }
+        waitpid(child, &status, 0);
+    }
+    __atomic_store_n(&looking, 0, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+    MPI_Finalize();
+    return status == 0 ? 0 : 101;
 }
 
 /* Holds the lock of its stream for as long as nothing comes, which is for good. */
@@ -50,6 +88,8 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "";
     int rank, flag = -1, version, subversion, len;
     char text[MPI_MAX_ERROR_STRING];
+    if (strcmp(what, "fork-busy") == 0)
+        return fork_beside_calls();
     if (strcmp(what, "before") == 0)
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (strcmp(what, "send-before") == 0)
@@ -65,7 +105,9 @@ int main(int argc, char **argv)
     if (strcmp(what, "twice") == 0)
         MPI_Init(&argc, &argv);
     if (strcmp(what, "fork") == 0)
-        return in_child();
+        return in_child(false);
+    if (strcmp(what, "fork-init") == 0)
+        return in_child(true) == 1 ? 0 : 102;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (strcmp(what, "abort-reading") == 0)
         begin_reading();

@@ -38,7 +38,10 @@ for launcher in "" "$nof run --hosts 2 -n 2"; do
     expect '!' 'MPI_Send: MPI_ERR_RANK.*99' $launcher "$program" fatal
     expect '!' 'MPI_ERR_COMM' $launcher "$program" fatal-self
     expect 1 'in a child made by fork' $launcher "$program" fork
+    expect 0 '' $launcher "$program" fork-busy
 done
+# A launcher that hears of an end in MPI_Init: not of a child's.
+expect 0 'MPI_Init was called' "$nof" run --hosts 2 -n 2 sh -c 'unset NOF_JOB_ID NOF_JOB_KEY; exec "$0" fork-init' "$program"
 expect '!' 'this program has closed descriptor' "$nof" run --hosts 2 -n 2 "$program" close-all
 
 # Launchers that cannot be spoken to.
@@ -62,3 +65,6 @@ expect '!' 'NOF_COLL_TABLE=/nowhere: No such file' \
 expect '!' 'PMI-2' env NOF_LAUNCH=pmi2 PMI_FD=77 PMI_RANK=0 "$program"
 expect '!' 'NOF_JOB_KEY' env NOF_SOCKET=@nobody-listens-here NOF_JOB_ID=1 "$program"
 expect '!' 'nof' env NOF_SOCKET=@nobody-listens-here "$program"
+expect '!' 'NOF_NIC is "two"' env NOF_SOCKET=@nobody-listens-here NOF_NIC=two "$program"
+expect '!' 'NOF_SPIN_US=20us' env NOF_SPIN_US=20us "$program"
+expect '!' 'NOF_SPIN_US=-1' env NOF_SPIN_US=-1 "$program"

@@ -35,9 +35,11 @@
 #include "p2p/staged.h"
 #include "base/wait.h"
 
+/* Another thread may have had the lock, and is not in the child, where some calls are legal still. */
 static void mark_forked(void)
 {
     nof_lib.phase = NOF_LIB_FORKED;
+    nof_lib.lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
 
 /* NOF_CHANNELS: which channels messages may take. NULL, as where it is empty: as feature "channels" says. By memory delta messages go

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/lib.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,16 @@ struct nof_lib nof_lib = {
 __thread const char *nof_lib_call = "a call of MPI"; /* one that does not enter() */
 __thread uint64_t nof_lib_callsite;
 
+static uint32_t spin_told(const char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long us = strtoul(text, &end, 10);
+    if (errno != 0 || text[0] < '0' || text[0] > '9' || *end != '\0' || us > UINT32_MAX)
+        nof_lib_die(1, "NOF_SPIN_US=%.64s: must be a number of microseconds, from 0 to %u", text, UINT32_MAX);
+    return (uint32_t)us;
+}
+
 void nof_lib_share_cpus(bool seated, bool crowded)
 {
     const char *spin = getenv("NOF_SPIN_US");
@@ -49,7 +60,7 @@ void nof_lib_share_cpus(bool seated, bool crowded)
     nof_lib.crowded = crowded;
     nof_lib.spin_us = seated ? SPIN_SEATED_US : SPIN_US;
     if (spin != NULL)
-        nof_lib.spin_us = (uint32_t)strtoul(spin, NULL, 10);
+        nof_lib.spin_us = spin_told(spin);
 }
 
 void nof_lib_lock(void)
@@ -132,10 +143,13 @@ void nof_lib_die(int exit_code, const char *fmt, ...)
         fprintf(stderr, "libmpi_offload: rank %d on %s: %s\n", nof_lib.world_rank, nof_lib.host, text);
     else
         fprintf(stderr, "libmpi_offload: %s\n", text);
-    flush_streams();
-    let_be_read(STDERR_FILENO);
     if (exit_code == 0)
         exit_code = 1;
+    /* A child of the rank: what its streams hold, and the job, are its parent's. */
+    if (nof_lib.phase == NOF_LIB_FORKED)
+        _exit(exit_code);
+    flush_streams();
+    let_be_read(STDERR_FILENO);
     /* In MPI_Init the exit code says enough to `nof run`; an abort could overtake the text. */
     if (nof_lib.abort_job != NULL && (nof_lib.phase == NOF_LIB_RUNNING || nof_lib.abort_early)) {
         nof_lib_linger(RELAY_MS);

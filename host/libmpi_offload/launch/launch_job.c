@@ -309,7 +309,7 @@ static int meet(struct nof_launch_job *job, char *text, size_t text_bytes)
 
 int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes)
 {
-    const char *socket = getenv("NOF_SOCKET");
+    const char *socket = getenv("NOF_SOCKET"), *number = getenv("NOF_NIC");
     int nic;
     *job_out = (struct nof_launch_job){.nic = UINT32_MAX};
     if (socket != NULL &&
@@ -318,8 +318,15 @@ int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes
                  sizeof(job_out->socket) - 1);
         return -1;
     }
-    if (nof_launch_number("NOF_NIC", &nic) == 0)
+    if (nof_launch_number("NOF_NIC", &nic) == 0) {
         job_out->nic = (uint32_t)nic;
+    } else if (number != NULL) {
+        snprintf(text, text_bytes,
+                 "NOF_NIC is \"%s\": must be the number of one of the daemon's NICs, which \"nof status\" "
+                 "lists; or unset it",
+                 number);
+        return -1;
+    }
     enum told told = job_out->socket[0] != '\0' ? told_job(job_out) : TOLD_NOTHING;
     if (told == TOLD_NONSENSE) {
         snprintf(

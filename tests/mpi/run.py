@@ -138,6 +138,13 @@ class Run(unittest.TestCase):
         self.assertIn("/nonexistent/x cannot be written", r.stderr)
         self.assertEqual(run("--feature", "eager_max_bytes=4k", "true").returncode, 0)
 
+    def test_of_many_options_none_is_left_out(self):
+        r = run("-n", "1", *["--feature", "idle=auto"] * 64, "true")
+        self.assertNotIn("nofd", r.stderr)
+        r = subprocess.run([NOF, "up", "--", *["--fabric"] * 600], env=ENV, capture_output=True, text=True, check=False)
+        self.assertEqual(r.returncode, 2)
+        self.assertIn("more than 512 words of options", r.stderr)
+
     def test_what_cannot_be_run_is_told(self):
         r = run("/tmp")
         self.assertEqual((r.returncode, "is a directory" in r.stderr), (126, True))

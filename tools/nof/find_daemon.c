@@ -16,8 +16,14 @@
 
 void nof_daemon_arg(struct nof_daemon_args *args, const char *arg)
 {
-    if (args->n < NOF_DAEMON_ARGS_MAX)
-        args->arg[args->n++] = arg;
+    if (args->n == NOF_DAEMON_ARGS_MAX) {
+        fprintf(stderr,
+                "nof: nofd would get more than %d words of options: leave some out, or put them into a file "
+                "for its --config\n",
+                NOF_DAEMON_ARGS_MAX);
+        exit(2);
+    }
+    args->arg[args->n++] = arg;
 }
 
 void nof_daemon_option(struct nof_daemon_args *args, const char *option, const char *value)
@@ -94,7 +100,6 @@ static void child_io(const struct nof_daemon_start *how)
 _Noreturn static void child_main(const char *path, struct nof_daemon_args *args,
                                  const struct nof_daemon_start *how, int ready_fd, pid_t parent)
 {
-    static char number[16];
     const char *const *argv;
     char **unconst;
     sigset_t none;
@@ -113,8 +118,6 @@ _Noreturn static void child_main(const char *path, struct nof_daemon_args *args,
     sigprocmask(SIG_SETMASK, &none, NULL);
     child_io(how);
     fcntl(ready_fd, F_SETFD, 0);
-    snprintf(number, sizeof(number), "%d", ready_fd);
-    nof_daemon_option(args, "--ready-fd", number);
     args->arg[args->n] = NULL;
     argv = args->arg;
     memcpy(&unconst, &argv, sizeof(unconst)); /* exec's signature predates const */
@@ -146,6 +149,7 @@ static bool await_ready(int fd, pid_t pid, const char *self)
 
 pid_t nof_daemon_start(struct nof_daemon_args *args, const struct nof_daemon_start *how, const char *self)
 {
+    static char ready_fd[16];
     char path[4096];
     pid_t parent = getpid();
     int ready[2];
@@ -159,6 +163,8 @@ pid_t nof_daemon_start(struct nof_daemon_args *args, const struct nof_daemon_sta
         fprintf(stderr, "%s: no pipe for nofd: %s\n", self, strerror(errno));
         return -1;
     }
+    snprintf(ready_fd, sizeof(ready_fd), "%d", ready[1]);
+    nof_daemon_option(args, "--ready-fd", ready_fd);
     pid = fork();
     if (pid == 0)
         child_main(path, args, how, ready[1], parent);

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #define NOF_ADDRESS_BYTES 108
-#define NOF_DAEMON_ARGS_MAX 128
+#define NOF_DAEMON_ARGS_MAX 512
 #define NOF_DAEMON_READY_MS 30000
 
 /* Arguments for nofd; strings are not copied. */
@@ -23,6 +23,7 @@ struct nof_daemon_start {
     const char *log_path; /* stderr of the background daemon; NULL: ours */
 };
 
+/* Too many arguments end the process, with 2 and a sentence. */
 void nof_daemon_arg(struct nof_daemon_args *args, const char *arg);
 void nof_daemon_option(struct nof_daemon_args *args, const char *option, const char *value);
 

@@ -192,6 +192,11 @@ class Run(unittest.TestCase):
         self.died(r, 1, "left with exit code 3 and without MPI_Finalize")
         self.assertEqual(r.returncode, 3)
 
+    def test_a_rank_that_begins_another_program_is_stopped(self):
+        r = run("--hosts", "1", "-n", "1", VICTIM, "exec", "0")
+        self.died(r, 0, "has left MPI without MPI_Finalize, but its process goes on")
+        self.assertEqual(r.returncode, 1)
+
     def test_an_end_that_nobody_asked_for_is_no_abort(self):
         r = run("--hosts", "2", "-n", "3", VICTIM, "error", "1")
         self.died(r, 1, "ended by the error it told of with code")

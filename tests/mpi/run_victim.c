@@ -4,6 +4,7 @@
  *   ok        nobody dies
  *   kill      RANK is killed by SIGKILL while the others wait for it
  *   exit      RANK leaves with code 3 and without MPI_Finalize
+ *   exec      RANK goes on as a program that knows nothing of MPI and does not end
  *   abort     RANK calls MPI_Abort with code 7
  *   nameless  RANK calls it with a communicator that has no name
  *   error     RANK makes an error that is fatal
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int main(int argc, char **argv)
 {
@@ -33,6 +35,8 @@ int main(int argc, char **argv)
         raise(SIGKILL);
     if (rank == victim && strcmp(way, "exit") == 0)
         exit(3);
+    if (rank == victim && strcmp(way, "exec") == 0)
+        execlp("sleep", "sleep", "1000", (char *)NULL);
     if (rank == victim && strcmp(way, "abort") == 0)
         MPI_Abort(MPI_COMM_WORLD, 7);
     if (strcmp(way, "nameless") == 0) {

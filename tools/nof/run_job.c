@@ -23,6 +23,7 @@
 
 #define GRACE_NS 300000000u /* between SIGTERM and SIGKILL when the job ends itself */
 #define USER_GRACE_NS 5000000000u /* when the user's signal ended it */
+#define GONE_NS 1000000000u /* a process that ends closes its descriptors first */
 #define DRAIN_NS 1000000000u /* output that a surviving grandchild may still hold open */
 
 uint64_t nof_job_now_ns(void)
@@ -31,6 +32,11 @@ uint64_t nof_job_now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &ts);
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 static void signal_ranks(const struct nof_job *job, int sig)
@@ -212,6 +218,39 @@ static void read_pmi(struct nof_job *job, struct nof_rank *rank)
         kill(-rank->pid, SIGKILL);
     }
     close_pmi(rank);
+    if (!job->reaping && nof_pmi_phase(job->pmi, rank->rank) == NOF_PMI_INITIALIZED)
+        rank->gone_at_ns = nof_job_now_ns() + GONE_NS;
+}
+
+/* Those that have hung up in the midst of MPI and have not ended: nobody else would end the job. Returns when to look again. */
+static uint64_t stop_gone(struct nof_job *job, uint64_t now)
+{
+    uint64_t next = UINT64_MAX;
+
+    for (unsigned i = 0; i < job->ranks; i++) {
+        struct nof_rank *rank = &job->rank[i];
+
+        if (rank->pid == 0 || rank->gone_at_ns == 0 || job->ending)
+            continue;
+        if (now < rank->gone_at_ns) {
+            next = earlier(next, rank->gone_at_ns);
+            continue;
+        }
+        rank->gone_at_ns = 0;
+        reap_all(job); /* who has ended meanwhile has a sentence that says more */
+        if (rank->pid == 0 || job->ending)
+            continue;
+        fprintf(
+            stderr,
+            "%s: rank %u (host %u, pid %d) has left MPI without MPI_Finalize, but its process goes on, by "
+            "exec of another program or with its descriptors closed: %s\n",
+            job->self, rank->rank, rank->host, rank->pid, consequence(job));
+        if (job->keep_going)
+            kill(-rank->pid, SIGKILL);
+        else
+            end_job(job, 1);
+    }
+    return next;
 }
 
 /* Whether rank i's process has a handler for this signal: one without dies of it, though it was only asked of us. */
@@ -330,11 +369,6 @@ static nfds_t fill_polls(const struct nof_job *job, struct pollfd *p)
     return AT_RANKS + 3 * (nfds_t)job->started;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static void time_out(struct nof_job *job)
 {
     if (job->ending || job->alive == 0)
@@ -361,6 +395,7 @@ static int run_timers(struct nof_job *job)
     }
     next = earlier(next, job->timeout_at_ns);
     next = earlier(next, job->kill_at_ns);
+    next = earlier(next, stop_gone(job, now));
     for (unsigned i = 0; i < job->ranks; i++) {
         next = earlier(next, nof_stream_expire(&job->rank[i].out, now));
         next = earlier(next, nof_stream_expire(&job->rank[i].err, now));

@@ -34,6 +34,7 @@ struct nof_rank {
     unsigned rank;
     unsigned host;
     int pmi_fd; /* -1: closed */
+    uint64_t gone_at_ns; /* it hung up in the midst of MPI, and is stopped then; 0: it did not */
     struct nof_stream out, err;
 };
 

@@ -95,8 +95,10 @@ static int pmi1_open(char *text, size_t text_bytes)
     }
     nof_pmi_conn_open(&conn, fd);
     const char *failed = handshake();
-    if (failed == NULL)
+    if (failed == NULL) {
+        nof_pmi_conn_answered(&conn);
         return 0;
+    }
     snprintf(text, text_bytes,
              "the launcher does not answer PMI-1's %s on descriptor %d (PMI_FD): start the program "
              "with \"nof run\"",

@@ -142,8 +142,10 @@ static int pmi2_open(char *text, size_t text_bytes)
     }
     nof_pmi_conn_open(&conn, fd);
     const char *failed = handshake(rank, job != NULL && strpbrk(job, ";\n") == NULL ? job : "");
-    if (failed == NULL)
+    if (failed == NULL) {
+        nof_pmi_conn_answered(&conn);
         return 0;
+    }
     snprintf(text, text_bytes,
              "the launcher does not answer PMI-2's %s on descriptor %d (PMI_FD): is it srun --mpi=pmi2? Else "
              "unset "

@@ -2,6 +2,7 @@
 #include "launch/pmi_conn.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,6 +19,11 @@ void nof_pmi_conn_open(struct nof_pmi_conn *conn, int fd)
     conn->fd = fd;
     conn->silent = false;
     conn->input_bytes = 0;
+}
+
+void nof_pmi_conn_answered(const struct nof_pmi_conn *conn)
+{
+    (void)fcntl(conn->fd, F_SETFD, FD_CLOEXEC);
 }
 
 void nof_pmi_conn_close(struct nof_pmi_conn *conn)

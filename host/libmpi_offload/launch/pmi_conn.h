@@ -24,6 +24,8 @@ struct nof_pmi_conn {
 };
 
 void nof_pmi_conn_open(struct nof_pmi_conn *conn, int fd);
+/* It is a launcher's: no program that this process or a child of it begins has it, so the launcher sees an end of MPI by exec. */
+void nof_pmi_conn_answered(const struct nof_pmi_conn *conn);
 void nof_pmi_conn_close(struct nof_pmi_conn *conn);
 
 /* All n bytes. 0, or -1. */

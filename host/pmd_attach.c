@@ -142,15 +142,16 @@ static int connect_until(int fd, const struct sockaddr_un *at, socklen_t at_byte
 {
     int64_t left_ms;
 
-    while ((left_ms = until_ms - clock_ms()) > 0) {
-        const struct timeval limit = timeval_of(left_ms);
+    do { /* once, however late we are: only the kernel knows whether one listens */
+        left_ms = until_ms - clock_ms();
+        const struct timeval limit = timeval_of(left_ms > 0 ? left_ms : 1); /* 0 would be for ever */
 
         (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
         if (connect(fd, (const struct sockaddr *)(const void *)at, at_bytes) == 0)
             return 0;
         if (errno != EINTR)
             return errno;
-    }
+    } while (left_ms > 0);
     return EAGAIN;
 }
 

@@ -13,4 +13,4 @@ trap 'kill "$daemon" 2>/dev/null || :' EXIT
 exec 3< <(exec setpriv --pdeathsig TERM "$nofd" --fabric "$ranks" --dma=assist --socket "$socket" --ready-fd 1 </dev/null)
 daemon=$!
 read -r -t 60 _ <&3
-setpriv --pdeathsig TERM "$nof" run --nofd "$socket" -n "$ranks" --timeout 60s "$@"
+setpriv --pdeathsig TERM "$nof" run --nofd "$socket" -n "$ranks" --timeout 200s "$@"

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "../check.h"
 #include "collective.h"
 
 static MPI_T_pvar_session session;
@@ -145,7 +146,7 @@ static void without_a_call(void)
             for (int k = 0; k < count; k++)
                 out[k] = -1;
             OK(begin_form(form, in, out, count, &req));
-            for (int ms = 0; has && ms < 20000 && *last != summed(ranks, first + count - 1); ms++)
+            for (int ms = 0; has && ms < CHECK_PATIENCE_MS && *last != summed(ranks, first + count - 1); ms++)
                 nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
             CHECK(!has || *last == summed(ranks, first + count - 1));
             OK(MPI_Wait(&req, MPI_STATUS_IGNORE));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* On two hosts of two ranks, which reach each other by memory, with collectives=nic and coll_patience_ms=1500 (the test's command sets
- * them): a rank does not come, and all others hear of that one, whoever told them. Arguments: ring, where rank 1 waits for rank 0
- * beside it in the midst of a program of its NIC, and the others, who begin later, for them; or bcast, where the NIC of rank 0 waits
- * for rank 2, and rank 1, which begins later, for rank 0. */
+/* On two hosts of two ranks, which reach each other by memory, with collectives=nic (the test's command sets it) and, when all know each
+ * other, coll_patience_ms=1500: a rank does not come, and all others hear of that one, whoever told them. Arguments: ring, where rank 1
+ * waits for rank 0 beside it in the midst of a program of its NIC, and the others, who begin later, for them; or bcast, where the NIC of
+ * rank 0 waits for rank 2, and rank 1, which begins later, for rank 0. */
 #include "doomed.h"
 
 static void sleep_ms(unsigned ms)
@@ -28,6 +28,7 @@ int main(int argc, char **argv)
     t_errors_return();
     OK(call(ring));
     OK(MPI_Barrier(MPI_COMM_WORLD));
+    t_set_patience(ear, late, 1500);
     if (t_rank == late)
         t_hear(ear, t_size - 1);
     else if (t_rank != first)

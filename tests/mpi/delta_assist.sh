@@ -17,8 +17,8 @@ read -r -t 60 _ <&3
 run() {
     setpriv --pdeathsig TERM "$nof" run --nofd "$socket" "$@"
 }
-run -n 2 --timeout 100s "$many" 65 300
+run -n 2 --timeout 300s "$many" 65 300
 for ranks in 4 8; do # several of a NIC
-    run -n "$ranks" --timeout 60s "$many" 65
+    run -n "$ranks" --timeout 300s "$many" 65
 done
-run -n 4 --timeout 40s "$returned"
+run -n 4 --timeout 300s "$returned"

@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 
 for what in kept given_up unmapped given_up_unmapped cancelled_unmapped freed replaced unmatched unmatched_unmapped; do
     for how in explicit os; do
-        NOF_DELTA=$how timeout -k 5 60 "$nof" run --hosts 2 -n 2 --timeout 30s "$left" "$what" >"$work/out" 2>&1 </dev/null && code=0 ||
+        NOF_DELTA=$how timeout -k 5 120 "$nof" run --hosts 2 -n 2 --timeout 100s "$left" "$what" >"$work/out" 2>&1 </dev/null && code=0 ||
             code=$?
         case $what in
         unmapped | given_up_unmapped | cancelled_unmapped | freed) lines=1 ;;

@@ -70,7 +70,11 @@ static void twice(void)
     int len, code;
     MPI_Request req;
     if (t_rank == 1) {
-        OK(MPI_Recv(buf, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        memset(buf, 0, BYTES);
+        OK(MPIX_Delta_recv(buf, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK(t_verify(buf, 10 * PAGE, 1));
+        OK(MPI_Send(NULL, 0, MPI_BYTE, 0, ACK, MPI_COMM_WORLD));
+        OK(MPIX_Delta_recv_wait(buf, MPI_STATUS_IGNORE));
         CHECK(t_verify(buf, 9 * PAGE, 1));
         return;
     }
@@ -79,6 +83,7 @@ static void twice(void)
         by_program(page);
         usleep(PAUSE_US);
     }
+    OK(MPI_Recv(NULL, 0, MPI_BYTE, 1, ACK, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); /* the tenth page has left */
     buf[9 * PAGE + 7] ^= 1;
     code = MPIX_Delta_wait(&req, MPI_STATUS_IGNORE);
     CHECK(t_class(code) == MPI_ERR_ARG);

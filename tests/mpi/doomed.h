@@ -93,4 +93,20 @@ static inline void t_control(const char *method, const char *params)
     close(fd);
 }
 
+/* Sets feature coll_patience_ms: while nobody is in a collective, on a machine on which any of them may take as long. By that rank. */
+static inline void t_set_patience(int ear, int rank, int ms)
+{
+    char params[64];
+    t_all_are_ready(ear, rank);
+    if (t_rank != rank) {
+        t_hear(ear, 1);
+        return;
+    }
+    snprintf(params, sizeof(params), "\"name\":\"coll_patience_ms\",\"value\":\"%d\"", ms);
+    t_control("set", params);
+    for (int other = 0; other < t_size; other++)
+        if (other != rank)
+            t_say(ear, other);
+}
+
 #endif

@@ -11,7 +11,7 @@
 #endif
 
 /* The command holds its payload: twice that does not reach NOF_RMA_COMMAND_MAX (rma.h). */
-enum { PUT = 4000, AFTER = 12, PATIENCE_S = 30 };
+enum { PUT = 4000, AFTER = 12, PATIENCE_S = 60 };
 
 /* More commands than a window has receives. None is waited for: a window of which a rank is dead cannot be synchronized. */
 static void ask(MPI_Win window)

@@ -56,7 +56,7 @@ try:
     time.sleep(TAKEN_S)
     if not ptrace(PTRACE_DETACH, thread):
         sys.exit(f"ptrace: {os.strerror(ctypes.get_errno())}")
-    if job.wait(timeout=60) != 0:
+    if job.wait(timeout=100) != 0:
         sys.exit(f"not so: the job goes on; it ended with {job.returncode}")
 finally:
     if job.poll() is None:

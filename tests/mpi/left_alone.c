@@ -11,7 +11,7 @@
 
 #include "mpi_offload.h"
 
-enum { NUMBERS = 4000, MOVED = 3, MORE = 200, SECONDS = 20, TAG = 7 };
+enum { NUMBERS = 4000, MOVED = 3, MORE = 200, SECONDS = 60, TAG = 7 };
 
 static int out[64 * NUMBERS], in[NUMBERS];
 static MPI_Comm comm;

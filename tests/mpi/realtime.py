@@ -15,7 +15,7 @@ import time
 
 NOF, PROGRAM = sys.argv[1], sys.argv[2]
 ENV = {k: v for k, v in os.environ.items() if not k.startswith("NOF_")}
-PATIENCE_S = 20
+PATIENCE_S = 60
 SPIN_MOST_US = 5000000
 OURS, THEIRS = 3, 1
 PR_SET_CHILD_SUBREAPER = 36

@@ -14,7 +14,7 @@ import tempfile
 import time
 
 NOF = sys.argv[1]
-PATIENCE_S = 20
+PATIENCE_S = 100
 
 with tempfile.TemporaryDirectory() as work:
     path = str(pathlib.Path(work) / "nofd.sock")

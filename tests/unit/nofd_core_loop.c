@@ -35,7 +35,7 @@ static enum who order[8];
 static unsigned norder;
 static bool recording;
 static uint64_t pause_ns; /* the next turn of the first NIC takes so long */
-static uint64_t stalled_ns[KINDS]; /* what sources were told */
+static uint64_t stalled_ns[KINDS]; /* the longest that sources were told */
 static unsigned lates[KINDS]; /* times that they were told that another core is late */
 
 static bool registers; /* or no number is left: the core works all the same */
@@ -97,7 +97,8 @@ static unsigned spare(struct nofd_source *source)
 static void stalled(struct nofd_source *source, uint64_t now_ns, uint64_t for_ns)
 {
     check(now_ns == core.lcore.now_ns);
-    stalled_ns[who_is(source)] = for_ns;
+    if (stalled_ns[who_is(source)] < for_ns)
+        stalled_ns[who_is(source)] = for_ns; /* on a busy machine a shorter one may follow */
 }
 
 static void late(struct nofd_source *source, uint64_t now_ns)
@@ -293,7 +294,7 @@ static void a_turn_is_measured_where_that_is_asked_for(void **state)
     nofd_lcore_run(&core.lcore, own_time, NULL);
     until(&turns[SECOND_NIC], 3);
     nofd_lcore_run(&core.lcore, look_at_pause, &took_ns);
-    assert_true(took_ns < NOFD_S);
+    assert_true(took_ns < CHECK_PATIENCE_MS * NOFD_MS);
     stop();
 }
 

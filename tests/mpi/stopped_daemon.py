@@ -39,13 +39,15 @@ with tempfile.TemporaryDirectory() as work:
         if command.poll() is None:
             command.kill()
 
-LISTENER = """import os, socket, sys
+LISTENER = """import os, socket, sys, time
 listens = socket.socket(socket.AF_UNIX)
 listens.bind(sys.argv[1])
 listens.listen(4)
 print(flush=True)
 talks = listens.accept()[0]
 if sys.argv[2] == "end":
+    talks.close()
+    time.sleep(0.3)
     os._exit(0)
 talks.recv(1)
 os.kill(os.getpid(), 19)

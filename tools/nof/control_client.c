@@ -2,6 +2,7 @@
 #include "control_client.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include "nof/features.h"
 
 #define NAME_MAX_BYTES 64
+#define END_MS 2000 /* of a daemon that has hung up */
 
 static void say_refused(const char *control, int error, const char *self)
 {
@@ -129,6 +131,21 @@ static json_t *exchange(int fd, json_t *request)
     return json_load_callback(read_some, &fd, JSON_DISABLE_EOF_CHECK, NULL);
 }
 
+/* Who ends hangs up first, and is a process for a little longer: on a busy machine for much longer. */
+static char state_of(int fd, pid_t daemon)
+{
+    const struct timespec nap = {.tv_nsec = 10000000};
+    struct pollfd p = {.fd = fd};
+    bool hung_up = poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0;
+    char state = nof_daemon_state(daemon);
+
+    for (int ms = 0; hung_up && state != 'X' && state != 'T' && state != 't' && ms < END_MS; ms += 10) {
+        nanosleep(&nap, NULL);
+        state = nof_daemon_state(daemon);
+    }
+    return state;
+}
+
 /* Its process is who listened. */
 static void say_no_answer(int fd, const char *self)
 {
@@ -137,7 +154,7 @@ static void say_no_answer(int fd, const char *self)
     char state;
 
     (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &daemon, &bytes);
-    state = daemon.pid > 0 ? nof_daemon_state(daemon.pid) : '?';
+    state = daemon.pid > 0 ? state_of(fd, daemon.pid) : '?';
     if (state == 'X')
         fprintf(stderr, "%s: the daemon has ended: its log may say why; start another one with `nof up`\n",
                 self);

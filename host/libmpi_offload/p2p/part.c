@@ -356,15 +356,22 @@ static bool ready_on_board(struct nof_part *p, struct nof_delta_out *out, size_t
     uint64_t full = full_word(p, partition * p->each_units / UNITS_A_WORD);
     uint64_t ready = __atomic_load_n(word, __ATOMIC_ACQUIRE);
     int unready = __atomic_load_n(&p->unready, __ATOMIC_ACQUIRE);
-    if ((ready & mine) != 0 || unready == 0)
+    if ((ready & mine) != 0 || unready <= 0)
         return false;
     pack_one(p, partition);
-    bool is_last = (ready | mine) == full && unready == 1;
-    if (!is_last)
-        ready = __atomic_fetch_or(word, mine, __ATOMIC_ACQ_REL);
-    if (!is_last && (ready & mine) != 0)
-        return false; /* another thread was first */
-    if (is_last || ((ready | mine) == full && __atomic_sub_fetch(&p->unready, 1, __ATOMIC_ACQ_REL) == 0))
+    if ((ready | mine) == full && unready == 1) {
+        if (!__atomic_compare_exchange_n(&p->unready, &unready, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            return false; /* another thread was first */
+        end_message(out);
+        return true;
+    }
+    ready = __atomic_fetch_or(word, mine, __ATOMIC_ACQ_REL);
+    if ((ready & mine) != 0)
+        return false;
+    unready = (ready | mine) == full ? __atomic_sub_fetch(&p->unready, 1, __ATOMIC_ACQ_REL) : unready;
+    if (unready < 0)
+        return false; /* another thread has found this one to be the last, and said the end */
+    if (unready == 0)
         end_message(out);
     else
         nof_delta_out_ring(out);
@@ -404,8 +411,8 @@ static bool is_ready(const struct nof_part *p, size_t partition)
     const struct nof_delta_out *out = p->message == NULL ? NULL : nof_delta_out_with(p->message);
     if (!p->is_on_board)
         return __atomic_load_n(&p->flag[partition], __ATOMIC_RELAXED);
-    if (out == NULL || __atomic_load_n(&p->unready, __ATOMIC_RELAXED) == 0)
-        return __atomic_load_n(&p->unready, __ATOMIC_RELAXED) == 0;
+    if (out == NULL || __atomic_load_n(&p->unready, __ATOMIC_RELAXED) <= 0)
+        return __atomic_load_n(&p->unready, __ATOMIC_RELAXED) <= 0;
     return (__atomic_load_n(word_of(p, out, partition), __ATOMIC_RELAXED) & mask_of(p, partition)) != 0;
 }
 

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/lib.h"
@@ -16,9 +17,20 @@
 
 void nof_pmi_conn_open(struct nof_pmi_conn *conn, int fd)
 {
+    struct stat st = {0};
+    (void)fstat(fd, &st);
     conn->fd = fd;
+    conn->dev = st.st_dev;
+    conn->ino = st.st_ino;
     conn->silent = false;
     conn->input_bytes = 0;
+}
+
+/* False: the program has closed it. */
+static bool is_ours(const struct nof_pmi_conn *conn)
+{
+    struct stat st;
+    return fstat(conn->fd, &st) == 0 && st.st_dev == conn->dev && st.st_ino == conn->ino;
 }
 
 void nof_pmi_conn_answered(const struct nof_pmi_conn *conn)
@@ -28,13 +40,17 @@ void nof_pmi_conn_answered(const struct nof_pmi_conn *conn)
 
 void nof_pmi_conn_close(struct nof_pmi_conn *conn)
 {
-    if (conn->fd >= 0)
+    if (conn->fd >= 0 && is_ours(conn))
         close(conn->fd);
     conn->fd = -1;
 }
 
 int nof_pmi_conn_send(struct nof_pmi_conn *conn, const char *bytes, size_t n)
 {
+    if (!is_ours(conn)) {
+        errno = EBADF;
+        return -1;
+    }
     for (size_t sent = 0; sent < n;) {
         ssize_t got = send(conn->fd, bytes + sent, n - sent, MSG_NOSIGNAL);
         if (got < 0 && errno == ENOTSOCK)

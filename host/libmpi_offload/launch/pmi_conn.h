@@ -12,12 +12,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define NOF_PMI_INPUT_BYTES 4096
 #define NOF_PMI_NO_DEADLINE UINT64_MAX
 
 struct nof_pmi_conn {
     int fd; /* -1: closed */
+    dev_t dev; /* by which it is told from a file of the program's that has its number now */
+    ino_t ino;
     bool silent; /* an answer did not come in time */
     size_t input_bytes;
     char input[NOF_PMI_INPUT_BYTES];
@@ -28,7 +31,7 @@ void nof_pmi_conn_open(struct nof_pmi_conn *conn, int fd);
 void nof_pmi_conn_answered(const struct nof_pmi_conn *conn);
 void nof_pmi_conn_close(struct nof_pmi_conn *conn);
 
-/* All n bytes. 0, or -1. */
+/* All n bytes. 0, or -1, with errno EBADF when the program has closed it, whatever has its number now. */
 int nof_pmi_conn_send(struct nof_pmi_conn *conn, const char *bytes, size_t n);
 /* When an answer that needs nobody but the launcher must have come. */
 uint64_t nof_pmi_conn_deadline(void);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a private daemon is started with: a script in its place writes that down. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +21,15 @@ uint64_t nof_lib_now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* In front of the C library's: who has ended, and is not waited for, has no number any more. */
+int kill(pid_t pid, int sig)
+{
+    siginfo_t info;
+
+    check(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0);
+    return (int)syscall(SYS_kill, pid, sig);
 }
 
 static char folder[] = "/tmp/nof-launch-daemon-XXXXXX", script[64], said[64], text[512];
@@ -71,6 +83,11 @@ int main(void)
     check(strstr(text, "one NIC serves 1024 at most") != NULL);
     /* One that hangs is not waited for. */
     write_script("exec 3>&-\nexec sleep 600");
+    check(nof_launch_daemon("@nof-test", 2, NULL, text, sizeof(text)) != 0);
+    check(strstr(text, "did not start") != NULL);
+    /* Nor is one stopped that has ended before, in a program whose children the kernel waits for. */
+    check(signal(SIGCHLD, SIG_IGN) != SIG_ERR);
+    write_script("sleep 1 &");
     check(nof_launch_daemon("@nof-test", 2, NULL, text, sizeof(text)) != 0);
     check(strstr(text, "did not start") != NULL);
     setenv("NOF_NOFD", "/nonexistent/nofd", 1);

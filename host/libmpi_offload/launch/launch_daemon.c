@@ -120,8 +120,9 @@ static int start(const char *path, char *const argv[], char *text, size_t text_b
     else
         text[0] = '\0';
     close(ready[0]);
-    if (rc == 0 && text[0] != '\0')
-        (void)kill(pid, SIGKILL); /* ours until it is waited for, and it may hang */
+    /* It may hang. Where the program ignores SIGCHLD, one that has ended is not ours to wait for, nor is its number. */
+    if (rc == 0 && text[0] != '\0' && waitpid(pid, NULL, WNOHANG) == 0)
+        (void)kill(pid, SIGKILL);
     /* --background: the process that we started ends at once, and the daemon is another. */
     while (rc == 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;

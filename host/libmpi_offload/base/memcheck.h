@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Valgrind's memcheck sees what instructions and system calls of this process write, and no NIC: it is told, or it calls that
- * uninitialised. Some instructions where it does not run, and none where its header was missing when this was built.
+ * uninitialised. It is told of messages that were received, not yet of what programs of the NIC bring (feature collectives=nic).
+ * Some instructions where it does not run, and none where its header was missing when this was built.
  * Threads: any. */
 #ifndef NOF_MPI_MEMCHECK_H
 #define NOF_MPI_MEMCHECK_H

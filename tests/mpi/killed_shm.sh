@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 
 for call in "$@"; do
     # shellcheck disable=SC2086 # words
-    NOF_CHANNELS="${NOF_CHANNELS:-auto}" timeout -k 5 60 "$nof" run --hosts "$hosts" -n "$ranks" ${OPTIONS:-} --on-failure=continue \
+    NOF_CHANNELS="${NOF_CHANNELS:-auto}" timeout -k 5 100 "$nof" run --hosts "$hosts" -n "$ranks" ${OPTIONS:-} --on-failure=continue \
         "$killed" "$call" >"$work/out" 2>"$work/err" </dev/null && code=0 || code=$?
     if [ "$(grep -c survived "$work/out")" -ne "$((ranks - 1))" ] || [ "$code" -ne 137 ]; then
         echo "waiting in $call: exit code $code instead of 137, and these survived:" >&2

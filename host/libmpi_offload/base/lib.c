@@ -18,7 +18,7 @@
 #define RELAY_MS \
     20 /* for what its proxy on this host has read to reach a launcher that an abort makes deaf */
 #define ABORT_MS 5000 /* a launcher that does not end the job in this time never will */
-#define FLUSH_MS 500 /* for streams that no thread of the program holds */
+#define FLUSH_S 3 /* for streams that no thread of the program holds, and pipes that are read slowly */
 
 struct nof_lib nof_lib = {
     .world_size = 1,
@@ -126,9 +126,7 @@ static void flush_streams(void)
     if (pthread_create(&flusher, NULL, flush_all, NULL) != 0)
         return;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += FLUSH_MS * 1000000l;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    until.tv_sec += FLUSH_S;
     (void)pthread_clockjoin_np(flusher, NULL, CLOCK_MONOTONIC, &until);
 }
 

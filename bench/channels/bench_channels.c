@@ -153,7 +153,7 @@ static bool run_ours(struct bench *b, const struct side *side, struct series *in
 
     snprintf(channels, sizeof(channels), "NOF_CHANNELS=%s", side->channels);
     arguments(b, side, argv, 15, text);
-    return nof_bench_spawn(argv, LOUD, RUN_S, take_line, into) == 0;
+    return nof_bench_spawn(argv, LOUD, 3 * RUN_S, take_line, into) == 0;
 }
 
 /* Of one host: both MPIs take shared memory by themselves. */

@@ -144,7 +144,7 @@ const char *nof_dpdk_spread_words(enum nof_dpdk_spread spread)
 
 static int interface_link(struct nof_dpdk_port *port)
 {
-    if (nof_interface_carries(port->netif_fd, port->info.ifname))
+    if (nof_interface_carries(port->netif_fd, port->info.ifname, &port->link_asked))
         return 1;
     if (!nof_netif_there(port->netif_fd, port->ifindex))
         __atomic_store_n(&port->removed, true, __ATOMIC_RELEASE);

@@ -108,6 +108,7 @@ struct nof_dpdk_port {
     int ifindex; /* of the kernel interface */
     int link_up; /* written by core 0 */
     uint64_t link_next_ns;
+    unsigned link_asked; /* interface_link.h; core 0 */
     int netif_fd; /* -1: no kernel interface */
     int claim_fd;
     int member_fd;

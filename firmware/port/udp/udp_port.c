@@ -265,9 +265,9 @@ const struct nof_udp_port_info *nof_udp_port_info(const struct nof_udp_port *por
     return &port->info;
 }
 
-bool nof_udp_port_link(const struct nof_udp_port *port)
+bool nof_udp_port_link(struct nof_udp_port *port)
 {
-    return nof_interface_carries(port->facts_fd, port->info.ifname);
+    return nof_interface_carries(port->facts_fd, port->info.ifname, &port->link_asked);
 }
 
 const char *nof_udp_port_counter_name(unsigned counter)

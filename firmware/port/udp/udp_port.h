@@ -86,7 +86,7 @@ bool nof_udp_port_sleep(const struct nof_udp_port *port);
 /* It has none: wait_fd becomes writable when it has. */
 bool nof_udp_port_full(const struct nof_udp_port *port);
 /* Is the interface up, with carrier? A system call, or two. */
-bool nof_udp_port_link(const struct nof_udp_port *port);
+bool nof_udp_port_link(struct nof_udp_port *port);
 
 enum nof_udp_counter {
     NOF_UDP_TX_CALLS, /* system calls to send: sendmmsg, and what frames that are too large take beside it */

@@ -103,6 +103,7 @@ struct nof_udp_port {
     struct nof_udp_port_info info;
     int fd;
     int facts_fd;
+    unsigned link_asked; /* interface_link.h */
     bool real_device; /* below the interface, which cuts super-frames whoever is at the other end */
     bool single;
     uint32_t payload_max; /* of a datagram, by our MTU */

@@ -244,7 +244,7 @@ static void ring(struct neighbour *n)
     uint64_t one = 1;
 
     for (unsigned i = 0; i < 64; i++)
-        (void)!write(n->pmd->doorbell, &one, sizeof(one));
+        (void)!write(n->pmd->doorbell.fd, &one, sizeof(one));
 }
 
 /* With something to be cleared away each time. */

@@ -15,7 +15,6 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,19 +44,12 @@ static void say(char *text, size_t text_bytes, const char *fmt, ...)
     va_end(args);
 }
 
-bool nof_pmd_has_socket(const struct nof_pmd *pmd)
-{
-    struct stat st;
-
-    return fstat(pmd->socket, &st) == 0 && st.st_dev == pmd->socket_dev && st.st_ino == pmd->socket_ino;
-}
-
 static void close_descriptors(const struct nof_pmd *pmd)
 {
-    if (!nof_pmd_has_socket(pmd))
-        return;
-    close(pmd->doorbell);
-    close(pmd->socket);
+    if (nof_descriptor_is(&pmd->doorbell))
+        close(pmd->doorbell.fd);
+    if (nof_descriptor_is(&pmd->socket))
+        close(pmd->socket.fd);
 }
 
 static void fork_prepare(void)
@@ -411,16 +403,13 @@ static struct nof_pmd *pmd_new(int socket)
 {
     void *memory = NULL;
     struct nof_pmd *pmd;
-    struct stat st;
 
-    if (fstat(socket, &st) != 0 || posix_memalign(&memory, NOF_PMD_CACHE_LINE, sizeof(*pmd)) != 0)
+    if (posix_memalign(&memory, NOF_PMD_CACHE_LINE, sizeof(*pmd)) != 0)
         return NULL;
     pmd = memory;
     memset(pmd, 0, sizeof(*pmd));
     pmd->state = NOF_PMD_ALIVE;
-    pmd->socket = socket;
-    pmd->socket_dev = st.st_dev;
-    pmd->socket_ino = st.st_ino;
+    (void)nof_descriptor_take(&pmd->socket, socket);
     pthread_mutex_init(&pmd->death_lock, NULL);
     return pmd;
 }
@@ -462,7 +451,7 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     rc = nof_pmd_map_segment(pmd, &reply, fds, text, text_bytes);
     if (rc != NOF_OK)
         goto err_bar;
-    pmd->doorbell = fds[NOF_BAR_FD_DOORBELL];
+    (void)nof_descriptor_take(&pmd->doorbell, fds[NOF_BAR_FD_DOORBELL]);
     for (unsigned i = 0; i < fds_of(&reply); i++)
         if (i != NOF_BAR_FD_DOORBELL)
             close(fds[i]);
@@ -504,8 +493,8 @@ void nof_pmd_detach(struct nof_pmd *pmd)
     munmap(pmd->bar, pmd->identity.bar_bytes);
     nof_pmd_unmap_segment(pmd);
     /* Without it our peers would be told that we died. A daemon that is gone does not read it. */
-    if (nof_pmd_has_socket(pmd))
-        (void)send(pmd->socket, &goodbye, sizeof(goodbye), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (nof_descriptor_is(&pmd->socket))
+        (void)send(pmd->socket.fd, &goodbye, sizeof(goodbye), MSG_NOSIGNAL | MSG_DONTWAIT);
     close_descriptors(pmd);
     pmd_delete(pmd);
 }

@@ -52,17 +52,17 @@ __attribute__((format(printf, 2, 3))) static void die(struct nof_pmd *pmd, const
  * opened: then poll() says POLLNVAL, or what it knows of another file, and the daemon takes us for dead. */
 static void look_at_life_line(struct nof_pmd *pmd)
 {
-    struct pollfd line = {.fd = pmd->socket, .events = POLLIN | POLLRDHUP};
+    struct pollfd line = {.fd = pmd->socket.fd, .events = POLLIN | POLLRDHUP};
     int failed = (int)__atomic_load_n(&pmd->nic_words->endpoint_failed, __ATOMIC_ACQUIRE);
 
     bool ended = poll(&line, 1, 0) > 0;
 
     __atomic_store_n(&pmd->looked_ns, now_ns(), __ATOMIC_RELAXED);
-    if ((ended || failed != 0) && !nof_pmd_has_socket(pmd))
+    if ((ended || failed != 0) && !nof_descriptor_is(&pmd->socket))
         die(pmd,
             "this program has closed descriptor %d, the library's connection to nofd: who closes all "
             "descriptors must do so before MPI_Init, or spare those that he did not open",
-            pmd->socket);
+            pmd->socket.fd);
     else if (failed != 0)
         die(pmd, "the NIC %.32s gave up this process's endpoint: %s", pmd->identity.nic_name,
             nof_strstatus(failed));
@@ -87,7 +87,7 @@ static void ring_doorbell(struct nof_pmd *pmd)
     nof_fence_full();
     if (__atomic_load_n(&pmd->nic_words->nic_asleep, __ATOMIC_RELAXED) != 0) {
         /* EAGAIN: the eventfd is full of earlier rings, which wake it just as well. */
-        while (write(pmd->doorbell, &one, sizeof(one)) < 0 && errno == EINTR)
+        while (write(pmd->doorbell.fd, &one, sizeof(one)) < 0 && errno == EINTR)
             ;
     }
 }
@@ -324,7 +324,7 @@ void nof_pmd_delta_ring(struct nof_pmd *pmd, uint32_t slot)
 
 bool nof_pmd_delta_gone(const struct nof_pmd *pmd)
 {
-    struct pollfd line = {.fd = pmd->socket, .events = POLLIN | POLLRDHUP};
+    struct pollfd line = {.fd = pmd->socket.fd, .events = POLLIN | POLLRDHUP};
 
     return state_of(pmd) != NOF_PMD_ALIVE ||
            __atomic_load_n(&pmd->nic_words->endpoint_failed, __ATOMIC_ACQUIRE) != 0 || poll(&line, 1, 0) > 0;

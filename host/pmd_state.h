@@ -9,9 +9,9 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "bounce.h"
+#include "nof_private/descriptor.h"
 #include "nof_private/ring.h"
 #include "pmd_driver.h"
 
@@ -23,10 +23,8 @@ enum nof_pmd_state { NOF_PMD_ALIVE = 1, NOF_PMD_DEAD = 2, NOF_PMD_FORKED = 3 };
 struct nof_pmd {
     uint32_t state; /* enum nof_pmd_state */
     bool assist;
-    int socket;
-    int doorbell;
-    dev_t socket_dev; /* by which it is told from a file of the program's that has its number now */
-    ino_t socket_ino;
+    struct nof_descriptor socket;
+    struct nof_descriptor doorbell;
     struct rte_ring *submit_ring;
     struct rte_ring *complete_ring;
     struct nof_host_words *host_words;
@@ -49,11 +47,6 @@ struct nof_pmd {
     pthread_mutex_t death_lock;
     char death[256];
 };
-
-/* pmd_attach.c */
-
-/* False: the program has closed our descriptors, and their numbers may be those of its own files. Any thread, a signal handler. */
-bool nof_pmd_has_socket(const struct nof_pmd *pmd);
 
 /* pmd_assist.c */
 

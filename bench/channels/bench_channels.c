@@ -195,6 +195,7 @@ static const char *compile_peer(struct bench *b, enum who who)
 
 static bool measure(struct bench *b)
 {
+    unsetenv("PT2PT_CHANNELS"); /* a peer's rows name no channel */
     for (int round = 0; round < b->rounds; round++) {
         for (size_t k = 0; k < NSIDES; k++) {
             const struct side *side = &sides[k];

@@ -414,8 +414,8 @@ static void a_program_that_closes_our_descriptors_is_told(void **state)
     for (unsigned reused = 0; reused < 2; reused++) {
         fake_open(&fake);
         assert_int_equal(attach(&pmd), NOF_OK);
-        descriptor[0] = pmd->socket;
-        descriptor[1] = pmd->doorbell;
+        descriptor[0] = pmd->socket.fd;
+        descriptor[1] = pmd->doorbell.fd;
         for (unsigned i = 0; i < 2; i++)
             assert_true(reused ? dup2(null, descriptor[i]) == descriptor[i] : close(descriptor[i]) == 0);
         fake.nic_words->endpoint_failed = reused ? (uint32_t)NOF_EPEERDEAD : 0;

@@ -32,7 +32,7 @@ int main(void)
     check(nof_pmi_conn_send(&conn, "hello", 5) == -1 && errno == EBADF);
     check(fstat(end[0], &st) == 0 && st.st_size == 0);
     nof_pmi_conn_close(&conn);
-    check(fstat(end[0], &st) == 0 && conn.fd == -1);
+    check(fstat(end[0], &st) == 0 && conn.descriptor.fd == -1);
 
     /* One that is closed, and of whose number there is nothing. */
     nof_pmi_conn_open(&conn, end[1]);

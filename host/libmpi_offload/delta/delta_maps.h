@@ -15,7 +15,7 @@ struct nof_delta_mapping {
     bool usable; /* can be read and written */
     bool readable;
     bool
-        own; /* private memory without a file, of pages of that size, no stack, and no code: it would lose its right to run */
+        own; /* private memory without a file, of pages of that size, no stack and no code, which could not be run afterwards */
 };
 
 /* Again in the child of a fork(): until then it is told of its parent's. False: there is no /proc. */

@@ -12,7 +12,7 @@
 #define LINE_BYTES 2048
 #define NAME_BYTES 256
 
-static struct nof_pmi_conn conn = {.fd = -1};
+static struct nof_pmi_conn conn = {.descriptor.fd = -1};
 static char kvs_name[NAME_BYTES];
 
 static int send_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -103,7 +103,7 @@ static int pmi1_open(char *text, size_t text_bytes)
              "the launcher does not answer PMI-1's %s on descriptor %d (PMI_FD): start the program "
              "with \"nof run\"",
              failed, fd);
-    conn.fd = -1; /* whatever it is, it is not ours to close */
+    conn.descriptor.fd = -1; /* whatever it is, it is not ours to close */
     return -1;
 }
 

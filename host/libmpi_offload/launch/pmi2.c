@@ -14,7 +14,7 @@
 #define BODY_BYTES 2048
 #define NAME_BYTES 256
 
-static struct nof_pmi_conn conn = {.fd = -1};
+static struct nof_pmi_conn conn = {.descriptor.fd = -1};
 
 static int send_message(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -151,7 +151,7 @@ static int pmi2_open(char *text, size_t text_bytes)
              "unset "
              "NOF_LAUNCH, or start the program with \"nof run\"",
              failed, fd);
-    conn.fd = -1; /* whatever it is, it is not ours to close */
+    conn.descriptor.fd = -1; /* whatever it is, it is not ours to close */
     return -1;
 }
 

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/lib.h"
@@ -17,44 +16,33 @@
 
 void nof_pmi_conn_open(struct nof_pmi_conn *conn, int fd)
 {
-    struct stat st = {0};
-    (void)fstat(fd, &st);
-    conn->fd = fd;
-    conn->dev = st.st_dev;
-    conn->ino = st.st_ino;
+    (void)nof_descriptor_take(&conn->descriptor, fd);
     conn->silent = false;
     conn->input_bytes = 0;
 }
 
-/* False: the program has closed it. */
-static bool is_ours(const struct nof_pmi_conn *conn)
-{
-    struct stat st;
-    return fstat(conn->fd, &st) == 0 && st.st_dev == conn->dev && st.st_ino == conn->ino;
-}
-
 void nof_pmi_conn_answered(const struct nof_pmi_conn *conn)
 {
-    (void)fcntl(conn->fd, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(conn->descriptor.fd, F_SETFD, FD_CLOEXEC);
 }
 
 void nof_pmi_conn_close(struct nof_pmi_conn *conn)
 {
-    if (conn->fd >= 0 && is_ours(conn))
-        close(conn->fd);
-    conn->fd = -1;
+    if (nof_descriptor_is(&conn->descriptor))
+        close(conn->descriptor.fd);
+    conn->descriptor.fd = -1;
 }
 
 int nof_pmi_conn_send(struct nof_pmi_conn *conn, const char *bytes, size_t n)
 {
-    if (!is_ours(conn)) {
+    if (!nof_descriptor_is(&conn->descriptor)) {
         errno = EBADF;
         return -1;
     }
     for (size_t sent = 0; sent < n;) {
-        ssize_t got = send(conn->fd, bytes + sent, n - sent, MSG_NOSIGNAL);
+        ssize_t got = send(conn->descriptor.fd, bytes + sent, n - sent, MSG_NOSIGNAL);
         if (got < 0 && errno == ENOTSOCK)
-            got = write(conn->fd, bytes + sent, n - sent);
+            got = write(conn->descriptor.fd, bytes + sent, n - sent);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
@@ -77,7 +65,7 @@ static int wait_for_input(struct nof_pmi_conn *conn, uint64_t deadline_ns)
         int timeout_ms = -1;
         if (deadline_ns != NOF_PMI_NO_DEADLINE)
             timeout_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / 1000000u) + 1 : 0;
-        struct pollfd in = {.fd = conn->fd, .events = POLLIN};
+        struct pollfd in = {.fd = conn->descriptor.fd, .events = POLLIN};
         int n = poll(&in, 1, timeout_ms);
         if (n > 0)
             return 0;
@@ -104,7 +92,8 @@ static int fill(struct nof_pmi_conn *conn, uint64_t deadline_ns)
     for (;;) {
         if (wait_for_input(conn, deadline_ns) != 0)
             return -1;
-        ssize_t n = read(conn->fd, conn->input + conn->input_bytes, sizeof(conn->input) - conn->input_bytes);
+        ssize_t n = read(conn->descriptor.fd, conn->input + conn->input_bytes,
+                         sizeof(conn->input) - conn->input_bytes);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)

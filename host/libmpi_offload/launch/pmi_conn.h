@@ -12,15 +12,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
+
+#include "nof_private/descriptor.h"
 
 #define NOF_PMI_INPUT_BYTES 4096
 #define NOF_PMI_NO_DEADLINE UINT64_MAX
 
 struct nof_pmi_conn {
-    int fd; /* -1: closed */
-    dev_t dev; /* by which it is told from a file of the program's that has its number now */
-    ino_t ino;
+    struct nof_descriptor descriptor;
     bool silent; /* an answer did not come in time */
     size_t input_bytes;
     char input[NOF_PMI_INPUT_BYTES];

@@ -114,10 +114,11 @@ static void build_rings(struct nof_sched *s, const struct nof_reduction *r, void
     int right = (s->rank + 1) % s->size, left = (s->rank - 1 + s->size) % s->size;
     for (int k = 0; k < s->size - 1; k++) {
         struct nof_data out = piece_of(s, r, s->rank - k), in = piece_of(s, r, s->rank - k - 1);
-        nof_sched_recv(s, incoming, in.count, r->type, left);
+        nof_coll_recv(s, &(struct nof_data){incoming, in.count, r->type}, left);
         nof_coll_send(s, &out, right);
         nof_sched_fence(s);
-        nof_sched_reduce(s, r->op, r->type, incoming, in.buf, in.count);
+        if (in.count > 0)
+            nof_sched_reduce(s, r->op, r->type, incoming, in.buf, in.count);
     }
     for (int k = 0; k < s->size - 1; k++) {
         struct nof_data out = piece_of(s, r, s->rank + 1 - k), in = piece_of(s, r, s->rank - k);

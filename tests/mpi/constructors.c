@@ -102,6 +102,40 @@ static void bounds(void)
     OK(MPI_Type_free(&u));
 }
 
+static void has_bounds(MPI_Datatype *t, MPI_Aint wanted_lb, MPI_Aint wanted_extent)
+{
+    MPI_Aint lb, extent;
+    OK(MPI_Type_get_extent(*t, &lb, &extent));
+    CHECK(lb == wanted_lb && extent == wanted_extent);
+    OK(MPI_Type_free(t));
+}
+
+/* What has nothing in its type map has no bounds, wherever it lies, unless they were set; a struct is padded where that can be said. */
+static void bounds_of_nothing(void)
+{
+    int lengths[2] = {1, 1};
+    MPI_Aint displs[2] = {64, 8}, far[2] = {0, PTRDIFF_MAX - 5};
+    MPI_Datatype nothing, types[2] = {MPI_DATATYPE_NULL, MPI_INT}, t;
+    OK(MPI_Type_contiguous(0, MPI_INT, &nothing));
+    types[0] = nothing;
+    OK(MPI_Type_create_struct(2, lengths, displs, types, &t));
+    has_bounds(&t, 8, 4);
+    OK(MPI_Type_create_hindexed_block(1, 1, displs, nothing, &t));
+    has_bounds(&t, 0, 0);
+    OK(MPI_Type_create_hvector(3, 2, 40, nothing, &t));
+    has_bounds(&t, 0, 0);
+    OK(MPI_Type_create_resized(nothing, -3, 10, &types[0]));
+    OK(MPI_Type_create_hvector(2, 1, 40, types[0], &t));
+    has_bounds(&t, -3, 50);
+    OK(MPI_Type_create_struct(2, lengths, displs, types, &t));
+    has_bounds(&t, 61, 10);
+    has_bounds(&types[0], -3, 10);
+    has_bounds(&nothing, 0, 0);
+    types[0] = MPI_CHAR;
+    OK(MPI_Type_create_struct(2, lengths, far, types, &t));
+    has_bounds(&t, 0, PTRDIFF_MAX - 1);
+}
+
 static void contents(void)
 {
     int lengths[2] = {3, 4}, ni, na, nd, combiner, ints[3];
@@ -224,6 +258,7 @@ int main(int argc, char **argv)
     subarrays();
     darrays();
     bounds();
+    bounds_of_nothing();
     contents();
     large_counts();
     external();

@@ -200,7 +200,7 @@ struct nof_type *nof_type_resized(struct nof_type *old, ptrdiff_t lb, ptrdiff_t 
 
 /* The same type once more, uncommitted and without a name. */
 struct nof_type *nof_type_alias(struct nof_type *old);
-/* Round the extent up to the alignment, as a C compiler does, unless bounds were set by hand. */
+/* Round the extent up to the alignment, as a C compiler does, unless bounds were set by hand, or it could not be said. */
 void nof_type_pad(struct nof_type *type);
 
 /* Give a new type (NULL: it could not be made) its contents, which become its own (NULL: no memory), and

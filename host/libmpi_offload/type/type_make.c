@@ -75,6 +75,12 @@ bool nof_type_blocks_fit(size_t count, const struct nof_type_block *blocks)
     return !__builtin_sub_overflow(highest, lowest, &extent);
 }
 
+/* Nothing is in its type map: it says nothing of bounds, wherever it lies. */
+static bool is_empty(const struct nof_type *type)
+{
+    return type->size == 0 && !type->bounded;
+}
+
 /* What holds of all blocks together: bounds, the strictest alignment, the kind of the elements. */
 static struct nof_type common(size_t count, const struct nof_type_block *blocks)
 {
@@ -84,7 +90,7 @@ static struct nof_type common(size_t count, const struct nof_type_block *blocks)
         const struct nof_type *old = blocks[i].type;
         if (old->uniform != all.uniform)
             all.uniform = NOF_REDUCE_NONE;
-        if (blocks[i].count == 0 || (all.bounded && !old->bounded))
+        if (blocks[i].count == 0 || is_empty(old) || (all.bounded && !old->bounded))
             continue;
         if (old->bounded && !all.bounded)
             first = true; /* those so far do not count */
@@ -109,7 +115,7 @@ struct nof_type *nof_type_blocks(size_t count, const struct nof_type_block *bloc
 struct nof_type *nof_type_vector(size_t count, size_t blocklength, ptrdiff_t stride_bytes,
                                  struct nof_type *old)
 {
-    if (count == 0 || blocklength == 0)
+    if (count == 0 || blocklength == 0 || is_empty(old))
         return new_type(nof_tree_leaf(1, 0, NOF_EXT_1), 0, 0, NULL);
     struct nof_tree *block = nof_tree_loop(blocklength, nof_type_extent(old), old->tree);
     struct nof_tree *tree = block == NULL ? NULL : nof_tree_loop(count, stride_bytes, block);
@@ -136,9 +142,11 @@ struct nof_type *nof_type_alias(struct nof_type *old)
 
 void nof_type_pad(struct nof_type *type)
 {
-    ptrdiff_t over = nof_type_extent(type) % (ptrdiff_t)type->align;
-    if (type->bounded || over == 0 || __builtin_add_overflow(type->ub, type->align - over, &type->ub))
+    ptrdiff_t over = nof_type_extent(type) % (ptrdiff_t)type->align, ub, extent;
+    if (type->bounded || over == 0 || __builtin_add_overflow(type->ub, type->align - over, &ub) ||
+        __builtin_sub_overflow(ub, type->lb, &extent))
         return;
+    type->ub = ub;
     type->contiguous = type->size == 0;
 }
 

@@ -80,6 +80,17 @@ static void collectives(void)
 }
 
 /* Nowhere to put an answer: an error, not a crash. */
+/* Rank 0 has no result, but its operand is there. */
+static void exscan_without_operand(void)
+{
+    int v[2] = {5, 6};
+    FAILS(MPI_Exscan(MPI_IN_PLACE, NULL, 2, MPI_INT, MPI_SUM, MPI_COMM_SELF), MPI_ERR_BUFFER);
+    OK(MPI_Exscan(MPI_IN_PLACE, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_SELF));
+    OK(MPI_Exscan(MPI_IN_PLACE, v, 2, MPI_INT, MPI_SUM, MPI_COMM_SELF));
+    OK(MPI_Exscan(v, NULL, 2, MPI_INT, MPI_SUM, MPI_COMM_SELF));
+    CHECK(v[0] == 5 && v[1] == 6);
+}
+
 static void places(void)
 {
     int v[4] = {0}, flag, index, size;
@@ -263,6 +274,7 @@ int main(int argc, char **argv)
     ranks_tags_counts();
     handles();
     collectives();
+    exscan_without_operand();
     places();
     texts();
     sizes();

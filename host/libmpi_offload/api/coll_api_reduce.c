@@ -72,7 +72,7 @@ static int scan_as(struct nof_sched *s, const struct nof_coll_args *args, bool e
     if (s->comm->remote != NULL)
         return nof_error(MPI_ERR_COMM, "there is no scan on an inter-communicator");
     /* Exscan leaves rank 0's result alone, but a wrong pair of buffers is an error on all ranks. */
-    bool needs_out = !exclusive || s->rank > 0 || args->recv.buf != NULL;
+    bool needs_out = !exclusive || s->rank > 0 || args->recv.buf != NULL || args->send.buf == MPI_IN_PLACE;
     int rc = nof_coll_check_reduction(s, args, args->send.counts.one, true, needs_out, &r);
     if (rc != MPI_SUCCESS)
         return rc;

@@ -163,7 +163,7 @@ static void alltoallv(int n)
         counts[i] = n + (i + rank) % 3;
         displs[i] = i * stride;
         bytes[i] = (int)((size_t)displs[i] * sizeof(int));
-        types[i] = MPI_INT;
+        types[i] = counts[i] == 0 ? MPI_DATATYPE_NULL : MPI_INT;
         for (int k = 0; k < counts[i]; k++)
             out[displs[i] + k] = item(rank, i, k);
     }

@@ -24,8 +24,9 @@ bool nof_block_fits(const struct nof_blocks *b, int i, const struct nof_type *ty
 struct nof_data nof_block(const struct nof_blocks *b, int i)
 {
     struct nof_type *type = b->type;
-    if (b->types != NULL && nof_type_check(b->types[i], true, &type) != MPI_SUCCESS)
-        type = nof_type_byte(); /* not reached: the arguments were checked */
+    if (nof_block_is_of_no_type(b, i) ||
+        (b->types != NULL && nof_type_check(b->types[i], true, &type) != MPI_SUCCESS))
+        type = nof_type_byte(); /* the arguments were checked */
     ptrdiff_t at = 0;
     (void)block_at(b, i, type, &at); /* the arguments were checked */
     return (struct nof_data){nof_lib_at(b->buf, at), (size_t)nof_count_at(&b->counts, i), type};

@@ -42,6 +42,12 @@ struct nof_blocks {
     const MPI_Datatype *types; /* one per block, or NULL: `type` for all */
 };
 
+/* An empty one, whose datatype is MPI_DATATYPE_NULL: programs say so of ranks that they have nothing to do with. */
+static inline bool nof_block_is_of_no_type(const struct nof_blocks *b, int i)
+{
+    return b->types != NULL && b->types[i] == MPI_DATATYPE_NULL && nof_count_at(&b->counts, i) == 0;
+}
+
 /* Whether addresses reach all of block i, whose elements are of `type`. */
 bool nof_block_fits(const struct nof_blocks *b, int i, const struct nof_type *type);
 

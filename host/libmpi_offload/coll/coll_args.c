@@ -151,6 +151,8 @@ int nof_coll_check_blocks(const struct nof_coll_side *side, int n, struct nof_bl
     int rc = side->each_type ? MPI_SUCCESS : check_type(side, 0, &blocks.type);
     for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
         struct nof_type *type = blocks.type;
+        if (nof_block_is_of_no_type(&blocks, i))
+            continue;
         if (side->types != NULL)
             rc = check_type(side, i, &type);
         if (rc == MPI_SUCCESS)

@@ -84,7 +84,9 @@ int nof_comm_connect(struct nof_comm *local, int local_leader, const struct nof_
                             .ctx = nof_comm_draw_ctx(),
                             .leader = nof_lib.world_rank,
                             .by_nic = by_nic};
+        nof_comm_hold(to->comm); /* the program may free it meanwhile */
         rc = leaders_swap(to, rc, local, &mine, &outcome.theirs, &members);
+        nof_comm_release(to->comm);
         outcome.ctx = mine.leader < outcome.theirs.leader ? mine.ctx : outcome.theirs.ctx;
         outcome.local_ctx = nof_comm_draw_ctx();
         outcome.by_nic = by_nic || outcome.theirs.by_nic != 0;

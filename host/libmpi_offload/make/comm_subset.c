@@ -54,10 +54,12 @@ static int make(struct nof_group *group, const struct nof_talk *to, const struct
                 struct nof_comm **comm_out)
 {
     struct word word;
+    nof_group_hold(group); /* the program may free it meanwhile */
     int rc = tell(group, *to, hints, &word);
-    if (rc != MPI_SUCCESS)
+    if (rc != MPI_SUCCESS) {
+        nof_group_release(group);
         return rc;
-    nof_group_hold(group);
+    }
     rc = nof_comm_new(group, word.ctx, to->comm, comm_out);
     if (rc == MPI_SUCCESS)
         (*comm_out)->by_nic = word.by_nic != 0;
@@ -70,6 +72,7 @@ int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *ne
     nof_lib_enter(__func__);
     struct nof_comm *c, *made = NULL;
     struct nof_group *g = NULL;
+    bool held = false;
     int rc = nof_comm_check_intra(comm, &c);
     if (rc == MPI_SUCCESS)
         rc = nof_error_if_null(newcomm, "the place for the communicator");
@@ -82,11 +85,13 @@ int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *ne
             rc = nof_error(MPI_ERR_GROUP, "rank %d of the group is not in the communicator", i);
     if (rc == MPI_SUCCESS && g->rank != MPI_UNDEFINED) {
         struct nof_talk to = {c, c->ctx | NOF_COMM_MAKE, 0, tag};
+        nof_comm_hold(c); /* likewise: others of its ranks need not be here */
         rc = make(g, &to, NULL, &made);
+        held = true;
     }
     if (rc == MPI_SUCCESS)
         *newcomm = made == NULL ? MPI_COMM_NULL : made->handle;
-    return nof_lib_leave(c, rc, __func__);
+    return held ? nof_lib_leave_held(c, rc, __func__) : nof_lib_leave(c, rc, __func__);
 }
 
 /* Two strings with the same number would only mix if their makers met at the same time. FNV-1a. */
@@ -185,7 +190,8 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, M
     struct nof_info *hints = NULL;
     struct nof_group *g;
     struct nof_errhandler *handler;
-    struct nof_talk to = {nof_comm_world(), nof_comm_groups_ctx(), 0, 0};
+    struct nof_talk to = {nof_comm_world(), nof_comm_groups_ctx(), 0, 0}, leaders = to;
+    int leader_rc = MPI_SUCCESS;
     int rc = check_maker(local_group, stringtag, errhandler, &g, &handler);
     if (rc == MPI_SUCCESS)
         rc = nof_info_check_optional(info, &hints);
@@ -197,12 +203,13 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, M
         rc = nof_error(MPI_ERR_RANK, "the local leader is rank %d in a group of %d", local_leader, g->size);
     if (rc == MPI_SUCCESS) {
         to.tag = tag_of(stringtag);
+        leaders = to;
+        if (g->rank == local_leader) /* while it is there */
+            leader_rc = check_remote(remote_group, remote_leader, &leaders);
         rc = make(g, &to, hints, &local);
     }
     if (rc == MPI_SUCCESS) {
-        int leader_rc =
-            g->rank == local_leader ? check_remote(remote_group, remote_leader, &to) : MPI_SUCCESS;
-        rc = nof_comm_connect(local, local_leader, &to, leader_rc, local->by_nic, &inter);
+        rc = nof_comm_connect(local, local_leader, &leaders, leader_rc, local->by_nic, &inter);
         nof_comm_drop(local);
     }
     if (rc == MPI_SUCCESS) {

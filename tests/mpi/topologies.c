@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Topologies: grids, graphs and distributed graphs answer what the standard says of them, duplicates
  * keep them, wrong arguments are named. */
+#include <sys/resource.h>
+
 #include "mpitest.h"
 
 static void grid(void)
@@ -113,6 +115,37 @@ static void distributed(void)
 }
 
 /* Factors as close together as they can be, in non-increasing order; also of large numbers, at once. */
+/* One process names all edges: the others need no more memory for them than there are edges. */
+static void named_by_one(void)
+{
+    enum { EACH = 150000, MOST_KIB = 64 * 1024 };
+    int n = t_rank == 0 ? t_size : 0, in, out, weighted;
+    int *sources = malloc(sizeof(int) * (size_t)t_size), *degrees = malloc(sizeof(int) * (size_t)t_size);
+    int *to = malloc(sizeof(int) * EACH * (size_t)t_size);
+    struct rusage before, after;
+    MPI_Comm graph;
+    for (int i = 0; i < t_size; i++) {
+        sources[i] = i;
+        degrees[i] = EACH;
+        for (int k = 0; k < EACH; k++)
+            to[i * EACH + k] = (i + k) % t_size;
+    }
+    CHECK(getrusage(RUSAGE_SELF, &before) == 0);
+    OK(MPI_Dist_graph_create(MPI_COMM_WORLD, n, sources, degrees, to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                             &graph));
+    CHECK(getrusage(RUSAGE_SELF, &after) == 0);
+    CHECK(after.ru_maxrss - before.ru_maxrss < MOST_KIB);
+    OK(MPI_Dist_graph_neighbors_count(graph, &in, &out, &weighted));
+    CHECK(out == EACH && !weighted);
+    OK(MPI_Dist_graph_neighbors(graph, 0, NULL, MPI_UNWEIGHTED, out, to, MPI_UNWEIGHTED));
+    for (int k = 0; k < EACH; k++)
+        CHECK(to[k] == (t_rank + k) % t_size);
+    OK(MPI_Comm_free(&graph));
+    free(sources);
+    free(degrees);
+    free(to);
+}
+
 static void dims(void)
 {
     static const int wanted[][6] = {/* processes, dimensions, result */
@@ -157,6 +190,7 @@ int main(int argc, char **argv)
     grid();
     graph();
     distributed();
+    named_by_one();
     dims();
     wrong();
     return t_end();

@@ -148,6 +148,9 @@ int nof_coll_barrier(struct nof_comm *comm);
 int nof_coll_bcast(struct nof_comm *comm, void *buf, size_t count, struct nof_type *type, int root);
 /* buf holds `each` bytes per rank, mine filled in. */
 int nof_coll_allgather_bytes(struct nof_comm *comm, void *buf, size_t each);
+/* bytes[i] of rank i, from begins[i] on: alike at all ranks. */
+int nof_coll_allgatherv_bytes(struct nof_comm *comm, void *buf, const MPI_Count *bytes,
+                              const MPI_Count *begins);
 
 /* coll/group/ */
 

@@ -91,39 +91,39 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int s
 
 /* One edge as the processes tell each other. */
 struct edge {
-    int32_t source; /* -1: none, the list of this process is shorter */
+    int32_t source;
     int32_t destination;
     int32_t weight;
 };
 
-/* Every process's edges, `each` places per process. */
+/* Every process's edges: one process may name them all. */
 static int gather_edges(struct nof_comm *c, const struct edge *mine, size_t count, struct edge **all_out,
                         size_t *total_out)
 {
-    size_t size = (size_t)nof_comm_size(c), each = 0, rank = (size_t)c->rank;
-    uint64_t *counts = calloc(size, sizeof(*counts));
-    if (counts == NULL)
+    size_t size = (size_t)nof_comm_size(c), rank = (size_t)c->rank;
+    MPI_Count *bytes = calloc(size, 2 * sizeof(*bytes)), *begins = bytes + size, total = 0;
+    if (bytes == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory for %zu counts", size);
-    counts[rank] = count;
-    int rc = nof_coll_allgather_bytes(c, counts, sizeof(*counts));
-    for (size_t i = 0; i < size; i++)
-        each = counts[i] > each ? counts[i] : each;
-    free(counts);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    struct edge *all = malloc((size * each + 1) * sizeof(*all));
-    if (all == NULL)
-        return nof_error(MPI_ERR_NO_MEM, "no memory for %zu edges", size * each);
-    for (size_t i = 0; i < each; i++)
-        all[rank * each + i] = i < count ? mine[i] : (struct edge){-1, -1, 0};
-    if (each > 0)
-        rc = nof_coll_allgather_bytes(c, all, each * sizeof(*all));
+    bytes[rank] = (MPI_Count)(count * sizeof(*mine));
+    int rc = nof_coll_allgather_bytes(c, bytes, sizeof(*bytes));
+    for (size_t i = 0; rc == MPI_SUCCESS && i < size; i++) {
+        begins[i] = total;
+        total += bytes[i];
+    }
+    struct edge *all = rc == MPI_SUCCESS ? malloc((size_t)total + 1) : NULL;
+    if (rc == MPI_SUCCESS && all == NULL)
+        rc = nof_error(MPI_ERR_NO_MEM, "no memory for %lld bytes of edges", (long long)total);
+    if (rc == MPI_SUCCESS && count > 0)
+        memcpy((char *)all + begins[rank], mine, count * sizeof(*mine));
+    if (rc == MPI_SUCCESS && total > 0)
+        rc = nof_coll_allgatherv_bytes(c, all, bytes, begins);
+    free(bytes);
     if (rc != MPI_SUCCESS) {
         free(all);
         return rc;
     }
     *all_out = all;
-    *total_out = size * each;
+    *total_out = (size_t)total / sizeof(*all);
     return MPI_SUCCESS;
 }
 
@@ -131,15 +131,18 @@ static int gather_edges(struct nof_comm *c, const struct edge *mine, size_t coun
 static int attach_own(struct nof_comm *c, const struct edge *all, size_t total, bool weighted,
                       MPI_Comm *comm_out)
 {
-    int *lists = malloc((4 * total + 1) * sizeof(*lists));
+    size_t ins = 0, outs = 0;
+    for (size_t i = 0; i < total; i++) {
+        ins += all[i].destination == c->rank;
+        outs += all[i].source == c->rank;
+    }
+    int *lists = malloc((2 * (ins + outs) + 1) * sizeof(*lists));
     if (lists == NULL)
-        return nof_error(MPI_ERR_NO_MEM, "no memory for %zu edges", total);
-    int *sources = lists, *source_weights = lists + total;
-    int *destinations = source_weights + total, *destination_weights = destinations + total;
+        return nof_error(MPI_ERR_NO_MEM, "no memory for %zu edges", ins + outs);
+    int *sources = lists, *source_weights = lists + ins;
+    int *destinations = source_weights + ins, *destination_weights = destinations + outs;
     int in_count = 0, out_count = 0;
     for (size_t i = 0; i < total; i++) {
-        if (all[i].source < 0)
-            continue;
         if (all[i].destination == c->rank) {
             source_weights[in_count] = all[i].weight;
             sources[in_count++] = all[i].source;

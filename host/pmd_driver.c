@@ -3,7 +3,7 @@
  * The hot path of the host driver: submit, reap, wait, wake.
  *
  * Budget of submit and reap when there is something to do: one ring operation, one full fence, no lock,
- * no system call while the NIC is awake (the doorbell's write() otherwise), no allocation. */
+ * no system call while the NIC is awake (a look at the doorbell and its write() otherwise), no allocation. */
 #include "pmd_state.h"
 
 #include <errno.h>
@@ -48,6 +48,15 @@ __attribute__((format(printf, 2, 3))) static void die(struct nof_pmd *pmd, const
     pthread_mutex_unlock(&pmd->death_lock);
 }
 
+/* What was ours under that number. */
+static void die_of_closed(struct nof_pmd *pmd, int fd, const char *what)
+{
+    die(pmd,
+        "this program has closed descriptor %d, the library's %s nofd: who closes all descriptors must do so "
+        "before MPI_Init, or spare those that he did not open",
+        fd, what);
+}
+
 /* The daemon never writes to the socket after attach: readable means closed, by it, or by our program, which closes what it has not
  * opened: then poll() says POLLNVAL, or what it knows of another file, and the daemon takes us for dead. */
 static void look_at_life_line(struct nof_pmd *pmd)
@@ -59,10 +68,7 @@ static void look_at_life_line(struct nof_pmd *pmd)
 
     __atomic_store_n(&pmd->looked_ns, now_ns(), __ATOMIC_RELAXED);
     if ((ended || failed != 0) && !nof_descriptor_is(&pmd->socket))
-        die(pmd,
-            "this program has closed descriptor %d, the library's connection to nofd: who closes all "
-            "descriptors must do so before MPI_Init, or spare those that he did not open",
-            pmd->socket.fd);
+        die_of_closed(pmd, pmd->socket.fd, "connection to");
     else if (failed != 0)
         die(pmd, "the NIC %.32s gave up this process's endpoint: %s", pmd->identity.nic_name,
             nof_strstatus(failed));
@@ -85,7 +91,11 @@ static void ring_doorbell(struct nof_pmd *pmd)
     /* Pairs with the NIC's fence between "I am asleep" and its last look at the ring: either it sees the
      * descriptors, or we see that it sleeps. */
     nof_fence_full();
-    if (__atomic_load_n(&pmd->nic_words->nic_asleep, __ATOMIC_RELAXED) != 0) {
+    if (__atomic_load_n(&pmd->nic_words->nic_asleep, __ATOMIC_RELAXED) == 0)
+        return;
+    if (!nof_descriptor_is(&pmd->doorbell)) {
+        die_of_closed(pmd, pmd->doorbell.fd, "doorbell of");
+    } else {
         /* EAGAIN: the eventfd is full of earlier rings, which wake it just as well. */
         while (write(pmd->doorbell.fd, &one, sizeof(one)) < 0 && errno == EINTR)
             ;

@@ -403,33 +403,6 @@ static void detach_says_goodbye(void **state)
     fake_close(&fake);
 }
 
-/* Their numbers may be those of the program's own files by then. */
-static void a_program_that_closes_our_descriptors_is_told(void **state)
-{
-    struct nof_pmd *pmd = NULL;
-    struct nof_comp comp;
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC), descriptor[2];
-
-    (void)state;
-    for (unsigned reused = 0; reused < 2; reused++) {
-        fake_open(&fake);
-        assert_int_equal(attach(&pmd), NOF_OK);
-        descriptor[0] = pmd->socket.fd;
-        descriptor[1] = pmd->doorbell.fd;
-        for (unsigned i = 0; i < 2; i++)
-            assert_true(reused ? dup2(null, descriptor[i]) == descriptor[i] : close(descriptor[i]) == 0);
-        fake.nic_words->endpoint_failed = reused ? (uint32_t)NOF_EPEERDEAD : 0;
-        while (nof_pmd_wait(pmd, nof_pmd_wake_count(pmd), UINT64_MAX) == NOF_OK)
-            (void)nof_pmd_reap(pmd, &comp, 1);
-        assert_non_null(strstr(nof_pmd_death(pmd), "this program has closed descriptor"));
-        nof_pmd_detach(pmd);
-        for (unsigned i = 0; reused && i < 2; i++)
-            assert_int_equal(close(descriptor[i]), 0);
-        fake_close(&fake);
-    }
-    close(null);
-}
-
 static void death_of_the_daemon_is_noticed_asleep(void **state)
 {
     fake_hang_up(&fake);
@@ -788,7 +761,6 @@ int main(void)
         cmocka_unit_test(a_daemon_whose_queue_is_full_is_there),
         cmocka_unit_test(who_looks_late_has_looked),
         cmocka_unit_test(detach_says_goodbye),
-        cmocka_unit_test(a_program_that_closes_our_descriptors_is_told),
         cmocka_unit_test(cards_survive_as_text),
         cmocka_unit_test(attach_without_daemon_says_what_to_do),
         cmocka_unit_test(garbled_answer_is_refused_and_leaks_nothing),

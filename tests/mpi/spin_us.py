@@ -13,6 +13,11 @@ NOF, PROGRAM = sys.argv[1:3]
 ENV = {k: v for k, v in os.environ.items() if not k.startswith(("NOF_", "PMI", "MPI_LOCAL", "OMPI_", "SLURM_"))}
 CPUS = sorted(os.sched_getaffinity(0))
 CROWDED_US, SEATED_US = 20, 50
+NOTHING = dict.fromkeys((
+    "NOF_ALLTOALL", "NOF_CHANNELS", "NOF_CHANNELS_TABLE", "NOF_CHECK_LEAKS", "NOF_COLL_TABLE", "NOF_CONFIG", "NOF_CONTROL",
+    "NOF_DELTA", "NOF_DELTA_SIZE", "NOF_DELTA_TRIGGER", "NOF_JOB_ID", "NOF_JOB_KEY", "NOF_LAUNCH", "NOF_NET", "NOF_NIC",
+    "NOF_NOFD", "NOF_POLLING", "NOF_POLL_RATIO", "NOF_POLL_UPDATE", "NOF_REDUCTION_ORDER", "NOF_SCHEDULE", "NOF_SOCKET",
+    "NOF_SPIN_US", "NOF_UDP_PORTS"), "")
 
 
 class SpinUs(unittest.TestCase):
@@ -34,6 +39,12 @@ class SpinUs(unittest.TestCase):
 
     def test_the_environment_goes_first(self):
         self.assertEqual(self.spin_us(2, CPUS[:1], NOF_SPIN_US="7"), 7)
+
+    def test_a_variable_that_is_set_to_nothing_is_not_set(self):
+        self.assertEqual(self.spin_us(2, CPUS[:1], **NOTHING), CROWDED_US)
+        alone = subprocess.run([PROGRAM], env=ENV | NOTHING, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                               timeout=100)
+        self.assertEqual((alone.returncode, alone.stderr), (0, ""))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "nof_private/env.h"
 #include "nof_private/rundir.h"
 
 void nof_daemon_arg(struct nof_daemon_args *args, const char *arg)
@@ -49,12 +50,12 @@ static bool find_on_path(char *path, size_t path_bytes)
 
 bool nof_daemon_find(char *path, size_t path_bytes, const char *self)
 {
-    const char *told = getenv("NOF_NOFD");
+    const char *told = nof_env("NOF_NOFD");
     char here[4096];
     ssize_t n;
     char *slash;
 
-    if (told != NULL && told[0] != '\0') {
+    if (told != NULL) {
         snprintf(path, path_bytes, "%s", told);
         if (access(path, X_OK) == 0)
             return true;
@@ -213,10 +214,9 @@ bool nof_daemon_address(char address_out[NOF_ADDRESS_BYTES], const char *text, c
 
 static bool from_environment(char address_out[NOF_ADDRESS_BYTES], const char *name, const char *self)
 {
-    const char *told = getenv(name);
+    const char *told = nof_env(name);
 
-    return address_out[0] != '\0' || told == NULL || told[0] == '\0' ||
-           nof_daemon_address(address_out, told, self);
+    return address_out[0] != '\0' || told == NULL || nof_daemon_address(address_out, told, self);
 }
 
 bool nof_daemon_locate(struct nof_daemon_at *at, enum nof_daemon_else otherwise, const char *self)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nof_private/env.h"
 #include "nof_private/rundir.h"
 
 #include "nofd/sys/clock.h"
@@ -497,8 +498,8 @@ static void read_environment(struct nofd_options *o)
 
         for (size_t j = 0; j < len; j++)
             name[j] = name[j] == '-' ? '_' : (char)toupper((unsigned char)name[j]);
-        value = getenv(name);
-        if (value == NULL || *value == '\0')
+        value = nof_env(name);
+        if (value == NULL)
             continue;
         if (defs[i].set != set_port && defs[i].set != set_ip && defs[i].set != NULL) {
             apply(o, &defs[i], value, FROM_ENVIRONMENT, name);
@@ -598,7 +599,7 @@ void nofd_options_read(struct nofd_options *options, int argc, char **argv)
     struct argp_option list[NDEFS + 5];
     struct given given = {.n = 0};
     const struct argp argp = {.options = list, .parser = parse, .doc = doc};
-    const char *config = getenv("NOF_CONFIG");
+    const char *config = nof_env("NOF_CONFIG");
     size_t n = 0;
     int group = 0;
 

@@ -28,6 +28,7 @@
 #include "base/error.h"
 #include "base/publish.h"
 #include "launch/launch.h"
+#include "nof_private/env.h"
 #include "api/leaks.h"
 #include "tool/nic_control.h"
 #include "tool/tool.h"
@@ -47,9 +48,7 @@ static void mark_forked(void)
 static const enum nof_channels *wanted_way(const char *func)
 {
     static enum nof_channels way;
-    const char *channels = getenv("NOF_CHANNELS");
-    if (channels != NULL && channels[0] == '\0')
-        channels = NULL;
+    const char *channels = nof_env("NOF_CHANNELS");
     if (channels != NULL && !nof_ways_named(channels, &way))
         nof_lib_die(1, "%s: NOF_CHANNELS is \"%s\": must be " NOF_WAYS_LIST, func, channels);
     if (nof_delta_trigger() == NOF_DELTA_EXPLICIT)

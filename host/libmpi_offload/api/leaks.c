@@ -10,6 +10,7 @@
 #include "p2p/pt2pt.h"
 #include "chan/request.h"
 #include "coll/schedule.h"
+#include "nof_private/env.h"
 
 #define TOGETHER_MAX 128 /* ranks that are heard from at a time */
 
@@ -20,7 +21,7 @@ struct found {
 
 bool nof_leaks_wanted(void)
 {
-    const char *text = getenv("NOF_CHECK_LEAKS");
+    const char *text = nof_env("NOF_CHECK_LEAKS");
     return text != NULL && strcmp(text, "1") == 0;
 }
 

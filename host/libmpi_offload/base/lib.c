@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nof_private/env.h"
+
 #define SPIN_US 20u
 /* Of a rank with a CPU of its own. By UDP sockets an answer from another host takes 20 us where NIC cores have the ranks' CPUs; who slept
  * for it answered later himself, so that both slept for each message from then on: 51 us one way, not 11. */
@@ -55,7 +57,7 @@ static uint32_t spin_told(const char *text)
 
 void nof_lib_share_cpus(bool seated, bool crowded)
 {
-    const char *spin = getenv("NOF_SPIN_US");
+    const char *spin = nof_env("NOF_SPIN_US");
     nof_lib.seated = seated;
     nof_lib.crowded = crowded;
     nof_lib.spin_us = seated ? SPIN_SEATED_US : SPIN_US;

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nof_private/env.h"
+
 static int number(const char *name, uint32_t *number_out, char *text, size_t text_bytes)
 {
-    const char *value = getenv(name);
+    const char *value = nof_env(name);
     char *end = NULL;
     if (value == NULL)
         return 0;
@@ -26,7 +28,7 @@ static int number(const char *name, uint32_t *number_out, char *text, size_t tex
 int nof_polling_env_read(struct nof_polling_env *env_out, char *text, size_t text_bytes)
 {
     struct nof_polling_env env = {.ratio = 0};
-    const char *scheme = getenv("NOF_POLLING");
+    const char *scheme = nof_env("NOF_POLLING");
     env.told = scheme != NULL;
     env.dynamic = env.told && strcmp(scheme, "dynamic") == 0;
     if (env.told && !env.dynamic && strcmp(scheme, "static") != 0) {

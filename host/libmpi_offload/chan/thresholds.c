@@ -9,6 +9,7 @@
 
 #include "base/table_text.h"
 #include "chan/ways.h"
+#include "nof_private/env.h"
 #include "nof_private/machine.h"
 
 #define TABLE_ENV "NOF_CHANNELS_TABLE"
@@ -148,9 +149,9 @@ int nof_thresholds_read(const char *name, const char *text, const char *machine,
 
 int nof_thresholds_open(char *error, size_t size)
 {
-    const char *table = getenv(TABLE_ENV);
+    const char *table = nof_env(TABLE_ENV);
     char machine[NOF_MACHINE_NAME_BYTES];
-    if (table == NULL || *table == '\0')
+    if (table == NULL)
         return 0;
     char *text = nof_table_text_load(TABLE_ENV, table, HOW_MADE, error, size);
     if (text == NULL)

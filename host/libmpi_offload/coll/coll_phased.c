@@ -10,6 +10,7 @@
 #include "coll/coll_args.h"
 #include "launch/launch.h"
 #include "nof/status.h"
+#include "nof_private/env.h"
 
 #define SMALL_BYTES 2048u /* shorter messages do not fill a phase: the last one has them all */
 #define SCHEDULE_ENV "NOF_SCHEDULE"
@@ -53,7 +54,7 @@ static int find_algorithm(enum nof_phases_algorithm *algorithm_out)
 {
     static const enum nof_phases_algorithm whole[] = {NOF_PHASES_ALLTOALL, NOF_PHASES_GREEDY,
                                                       NOF_PHASES_SHIFT};
-    const char *text = getenv(SCHEDULE_ENV);
+    const char *text = nof_env(SCHEDULE_ENV);
     *algorithm_out = whole[0];
     if (text == NULL)
         return MPI_SUCCESS;

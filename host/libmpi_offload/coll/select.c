@@ -9,6 +9,7 @@
 
 #include "base/table_text.h"
 #include "coll/agree.h"
+#include "nof_private/env.h"
 
 #define TABLE_ENV "NOF_COLL_TABLE"
 #define ALLTOALL_ENV "NOF_ALLTOALL"
@@ -312,10 +313,8 @@ static int read_file(const char *name, char *error, size_t size)
 
 int nof_select_open(char *error, size_t size)
 {
-    const char *table = getenv(TABLE_ENV), *alltoall = getenv(ALLTOALL_ENV), *order = getenv(ORDER_ENV);
+    const char *table = nof_env(TABLE_ENV), *alltoall = nof_env(ALLTOALL_ENV), *order = nof_env(ORDER_ENV);
     asked = NOF_ALGORITHM_COUNT;
-    if (table != NULL && *table == '\0')
-        table = NULL;
     if (alltoall != NULL && strcmp(alltoall, AUTO) != 0) {
         char known[160];
         asked = algorithm_of("alltoall", alltoall);

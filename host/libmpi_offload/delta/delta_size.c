@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nof_private/env.h"
+
 /* Of the link, which the host does not know: 10 Gbit/s. It matters only beside a program that is as fast. */
 #define LINK_NS_PER_KIB 820u
 #define FIRST_NS_PER_KIB 4096u /* until the first message has told */
@@ -29,7 +31,7 @@ static bool known_trigger(const char *name)
 
 int nof_delta_size_open(char *text, size_t text_bytes)
 {
-    const char *size = getenv("NOF_DELTA_SIZE"), *how = getenv("NOF_DELTA");
+    const char *size = nof_env("NOF_DELTA_SIZE"), *how = nof_env("NOF_DELTA");
     if (size != NULL && strcmp(size, "auto") != 0) {
         char *end = NULL;
         errno = 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/lib.h"
+#include "nof_private/env.h"
 
 #define PROBE_PAGES 8u
 #define PROBE_BYTES (PROBE_PAGES * NOF_DELTA_PAGE)
@@ -71,7 +72,7 @@ const char *nof_delta_way_name(enum nof_delta_way way)
 
 int nof_delta_way_open(char *text, size_t text_bytes)
 {
-    const char *name = getenv("NOF_DELTA_TRIGGER");
+    const char *name = nof_env("NOF_DELTA_TRIGGER");
     if (name == NULL || nof_delta_way_named(name, &wanted))
         return 0;
     snprintf(text, text_bytes, "NOF_DELTA_TRIGGER=%s: must be auto, mprotect, userfaultfd or pagemap", name);

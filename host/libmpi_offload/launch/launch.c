@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nof_private/env.h"
+
 static const struct nof_launch_ops *const family[] = {
     &nof_launch_pmi1,
     &nof_launch_pmi2,
@@ -77,8 +79,8 @@ static const struct nof_launch_ops *told(const char *name, char *text, size_t te
  * which job it means. */
 static const struct nof_launch_ops *choose(char *text, size_t text_bytes)
 {
-    const char *name = getenv("NOF_LAUNCH");
-    if (name != NULL && name[0] != '\0')
+    const char *name = nof_env("NOF_LAUNCH");
+    if (name != NULL)
         return told(name, text, text_bytes);
     if (getenv("PMI_FD") != NULL)
         return getenv("PMI_JOBID") != NULL && getenv("SLURM_JOB_ID") != NULL ? &nof_launch_pmi2
@@ -98,7 +100,7 @@ int nof_launch_open(char *text, size_t text_bytes)
     nof_launch = chosen;
     nof_lib.abort_job = chosen->abort;
     /* Hydra forgets a rank of another host that ends before its barrier, srun one anywhere, and the others wait; `nof run` sees each. */
-    nof_lib.abort_early = getenv("NOF_JOB_ID") == NULL;
+    nof_lib.abort_early = nof_env("NOF_JOB_ID") == NULL;
     return 0;
 }
 
@@ -106,7 +108,7 @@ int nof_launch_open(char *text, size_t text_bytes)
  * says anything, and the job is to end within a second of that. */
 unsigned nof_launch_death_ms(void)
 {
-    return getenv("NOF_JOB_ID") != NULL ? 80 : nof_launch->death_ms;
+    return nof_env("NOF_JOB_ID") != NULL ? 80 : nof_launch->death_ms;
 }
 
 void nof_launch_close(void)

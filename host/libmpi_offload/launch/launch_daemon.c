@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "nof_private/env.h"
+
 #include "launch/launch.h"
 
 #define READY_MS 30000
@@ -26,10 +28,10 @@ static const char *const beside[] = {"nofd", NOF_LIB_TO_BIN "/nofd"};
 
 static bool find_nofd(char path[PATH_BYTES])
 {
-    const char *told = getenv("NOF_NOFD");
+    const char *told = nof_env("NOF_NOFD");
     Dl_info here;
     path[0] = '\0';
-    if (told != NULL && told[0] != '\0') {
+    if (told != NULL) {
         snprintf(path, PATH_BYTES, "%s", told);
         return access(path, X_OK) == 0;
     }

@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "nof_private/env.h"
 #include "nof_private/machine.h"
 #include "nof_private/rundir.h"
 #include "pmd_driver.h"
@@ -71,7 +72,7 @@ enum told { TOLD_NOTHING, TOLD_JOB, TOLD_NONSENSE };
 /* What `nof run` says of the job, if it started this process. */
 static enum told told_job(struct nof_launch_job *job)
 {
-    const char *id = getenv("NOF_JOB_ID"), *key = getenv("NOF_JOB_KEY");
+    const char *id = nof_env("NOF_JOB_ID"), *key = nof_env("NOF_JOB_KEY");
     char *end = NULL;
     if (id == NULL && key == NULL)
         return TOLD_NOTHING;
@@ -129,7 +130,7 @@ static int net_of_hosts(uint32_t towards, char port[NOF_LAUNCH_PORT_BYTES], uint
 {
     if (nof_launch_net(towards, port, ip4_out, text, text_bytes) != 0)
         return -1;
-    const char *told = getenv("NOF_NET");
+    const char *told = nof_env("NOF_NET");
     if (told == NULL || *ip4_out >> 24 != 127)
         return 0;
     snprintf(text, text_bytes,
@@ -309,7 +310,7 @@ static int meet(struct nof_launch_job *job, char *text, size_t text_bytes)
 
 int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes)
 {
-    const char *socket = getenv("NOF_SOCKET"), *number = getenv("NOF_NIC");
+    const char *socket = nof_env("NOF_SOCKET"), *number = nof_env("NOF_NIC");
     int nic;
     *job_out = (struct nof_launch_job){.nic = UINT32_MAX};
     if (socket != NULL &&

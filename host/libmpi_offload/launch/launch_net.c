@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "nof_private/env.h"
+
 #include "launch/launch.h"
 
 #define ANYWHERE 0xcb007101u /* 203.0.113.1 (RFC 5737): nobody is there, and nothing is sent to it */
@@ -125,9 +127,9 @@ static int choose_told(const char *told, uint32_t *ip4_out, char *text, size_t t
 
 static int choose(uint32_t towards, uint32_t *ip4_out, char *text, size_t text_bytes)
 {
-    const char *told = getenv("NOF_NET");
+    const char *told = nof_env("NOF_NET");
     char address[INET_ADDRSTRLEN];
-    if (told != NULL && told[0] != '\0')
+    if (told != NULL)
         return choose_told(told, ip4_out, text, text_bytes);
     *ip4_out = source_towards(towards != 0 ? towards : ANYWHERE);
     if (towards == 0 && *ip4_out == 0)
@@ -143,11 +145,11 @@ static int choose(uint32_t towards, uint32_t *ip4_out, char *text, size_t text_b
 /* "48700-48799", "48700": digits of at most 65535. nofd checks the rest. */
 static int read_ports(const char **ports_out, char *text, size_t text_bytes)
 {
-    const char *ports = getenv("NOF_UDP_PORTS");
+    const char *ports = nof_env("NOF_UDP_PORTS");
     unsigned first, last;
     int at = 0;
     *ports_out = "0"; /* any that is free: the others learn of it from the ranks' cards */
-    if (ports == NULL || ports[0] == '\0')
+    if (ports == NULL)
         return 0;
     *ports_out = ports;
     if (strspn(ports, "0123456789-") == strlen(ports) && strlen(ports) <= 11) {

@@ -3,11 +3,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "nof_private/env.h"
+
 #include "launch/launch.h"
 
 int nof_launch_number(const char *variable, int *number_out)
 {
-    const char *text = getenv(variable);
+    const char *text = nof_env(variable);
     if (text == NULL)
         return -1;
     char *end;

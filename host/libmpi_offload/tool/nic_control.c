@@ -14,6 +14,7 @@
 
 #include "base/lib.h"
 #include "nof/status.h"
+#include "nof_private/env.h"
 
 #define TIMEOUT_S 10
 #define ANSWER_BYTES 32768 /* "features" answers about 250 bytes for each */
@@ -29,8 +30,8 @@ static char address[sizeof(((struct sockaddr_un *)0)->sun_path)];
 
 void nof_nic_control_at(const char *socket)
 {
-    const char *told = getenv("NOF_CONTROL");
-    if (told != NULL && told[0] != '\0')
+    const char *told = nof_env("NOF_CONTROL");
+    if (told != NULL)
         snprintf(address, sizeof(address), "%s", told);
     else if (socket[0] != '\0' && strlen(socket) + sizeof(".ctl") <= sizeof(address))
         snprintf(address, sizeof(address), "%s.ctl", socket);

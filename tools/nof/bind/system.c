@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nof_private/env.h"
+
 #define PATIENCE_MS 10000 /* for one answer of the kernel */
 #define PROGRAM_MS 30000 /* for a program: modprobe may load firmware */
 #define LOOK_MS 5
@@ -286,7 +288,7 @@ void nof_system_open(struct nof_system *m, const char *self)
         .keep = real_keep,
         .pause = real_pause,
     };
-    const char *root = getenv("NOF_BIND_ROOT");
+    const char *root = nof_env("NOF_BIND_ROOT");
 
     *m = (struct nof_system){.ops = &ops, .root = root != NULL ? root : "", .self = self, .err = stderr};
 }

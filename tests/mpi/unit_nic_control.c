@@ -91,6 +91,28 @@ static void *serve(void *arg)
     return NULL;
 }
 
+/* What is left of it when it is cut is another's name. */
+static void a_name_that_is_too_long_is_none(void)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    char name[sizeof(at.sun_path) + 8];
+    uint64_t value = 0;
+
+    memset(name, 'x', sizeof(name));
+    snprintf(name, sizeof(name), "@nof-unit-nic-control-%d-", (int)getpid());
+    name[strlen(name)] = 'x';
+    name[sizeof(name) - 1] = '\0';
+    memcpy(at.sun_path + 1, name + 1, sizeof(at.sun_path) - 2);
+    int other = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    check(bind(other, (const struct sockaddr *)(const void *)&at, sizeof(at) - 1) == 0 &&
+          listen(other, 1) == 0);
+    setenv("NOF_CONTROL", name, 1);
+    nof_nic_control_at("");
+    check(nof_nic_control_get(NOF_F_DEAD_AFTER, &value) == NOF_ENOENT);
+    check(accept(other, NULL, NULL) < 0);
+    close(other);
+}
+
 int main(void)
 {
     const struct itimerspec often = {.it_interval = {.tv_nsec = 10000000}, .it_value = {.tv_nsec = 10000000}};
@@ -114,6 +136,7 @@ int main(void)
     check(nof_nic_control_get(NOF_F_DEAD_AFTER, &value) == NOF_ENOENT);
     check(nsignals > 0);
     check(may_take.tv_sec == 1 && may_take.tv_usec == 0); /* of ten, all calls together */
+    a_name_that_is_too_long_is_none();
     printf("signals end no question to the daemon, and prolong none\n");
     return 0;
 }

@@ -31,10 +31,11 @@ static char address[sizeof(((struct sockaddr_un *)0)->sun_path)];
 void nof_nic_control_at(const char *socket)
 {
     const char *told = nof_env("NOF_CONTROL");
-    if (told != NULL)
-        snprintf(address, sizeof(address), "%s", told);
-    else if (socket[0] != '\0' && strlen(socket) + sizeof(".ctl") <= sizeof(address))
-        snprintf(address, sizeof(address), "%s.ctl", socket);
+    int len = told != NULL        ? snprintf(address, sizeof(address), "%s", told)
+              : socket[0] != '\0' ? snprintf(address, sizeof(address), "%s.ctl", socket)
+                                  : 0;
+    if (len <= 0 || (size_t)len >= sizeof(address))
+        address[0] = '\0'; /* what is left of one that is too long is another's */
 }
 
 /* The next call on it takes what is left until then, at most; false: nothing is. So a call that a signal has ended is made

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The settings of this process's NIC, by way of its daemon's control socket: one line of JSON-RPC each way.
- * A call connects, asks and leaves; it takes two seconds at most.
+ * A call connects, asks and leaves; it takes ten seconds at most.
  * Threads: under the library's lock. Errors: NOF_ENOENT where no daemon answers, NOF_EINVAL when it refuses. */
 #ifndef NOF_MPI_NIC_CONTROL_H
 #define NOF_MPI_NIC_CONTROL_H
@@ -11,7 +11,7 @@
 #include "nof/features.h"
 
 /* Where the daemon is attached to, "" for none: called once, by MPI_Init. The control socket is $NOF_CONTROL, else this
- * address and ".ctl". */
+ * address and ".ctl"; one that is too long is none. */
 void nof_nic_control_at(const char *socket);
 
 /* Value of a feature, as a number (index into the choices, 0 or 1 for off and on). */

@@ -151,6 +151,15 @@ class WithoutDaemon(unittest.TestCase):
         r = nof("run", "--control", "@a.ctl", "true")
         self.assertEqual((r.returncode, "--nofd SOCKET" in r.stderr), (2, True), r.stderr)
 
+    def test_a_number_of_hosts_is_asked_for_where_it_helps(self):
+        with tempfile.TemporaryDirectory() as here, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as nic:
+            r = nof("run", "--nofd", f"{here}/door", "true")
+            self.assertRegex(r.stderr, r"\Anof run: no daemon answers at [^\n]*door\.ctl [^\n]*\n\Z")
+            nic.bind(f"{here}/door")  # of a daemon whose control socket is elsewhere
+            nic.listen()
+            r = nof("run", "--nofd", f"{here}/door", "true")
+            self.assertRegex(r.stderr, r"\A[^\n]*door\.ctl [^\n]*\n[^\n]*give --hosts, or --control\n\Z")
+
     def test_daemons_that_do_not_start(self):
         with tempfile.TemporaryDirectory() as here:
             r = nof("up", "--socket", f"{here}/none/x.sock")

@@ -62,22 +62,48 @@ static int connect_to(int fd, const struct sockaddr_un *addr, socklen_t bytes)
     return rc;
 }
 
+/* A path, or "@name" for one of the abstract kind. False: it is neither. */
+static bool address_of(const char *text, struct sockaddr_un *addr_out, socklen_t *bytes_out)
+{
+    size_t len = strlen(text);
+
+    *addr_out = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (len == 0 || len >= sizeof(addr_out->sun_path))
+        return false;
+    memcpy(addr_out->sun_path, text, len);
+    *bytes_out = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (text[0] == '@' ? 0 : 1));
+    if (text[0] == '@')
+        addr_out->sun_path[0] = '\0';
+    return true;
+}
+
+bool nof_control_nic_listens(const char *socket_name)
+{
+    struct sockaddr_un addr;
+    socklen_t bytes;
+    int fd = -1;
+    bool listens = false;
+
+    if (address_of(socket_name, &addr, &bytes))
+        fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    listens = connect(fd, (const struct sockaddr *)(const void *)&addr, bytes) == 0 || errno == EAGAIN;
+    close(fd);
+    return listens;
+}
+
 int nof_control_open(const char *control, const char *self)
 {
     const struct timeval timeout = {.tv_sec = NOF_CONTROL_TIMEOUT_S};
-    struct sockaddr_un addr = {.sun_family = AF_UNIX};
-    size_t len = strlen(control);
+    struct sockaddr_un addr;
     socklen_t bytes;
     int fd;
 
-    if (len == 0 || len >= sizeof(addr.sun_path)) {
+    if (!address_of(control, &addr, &bytes)) {
         fprintf(stderr, "%s: '%s' is no socket address\n", self, control);
         return -1;
     }
-    memcpy(addr.sun_path, control, len);
-    bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (control[0] == '@' ? 0 : 1));
-    if (control[0] == '@')
-        addr.sun_path[0] = '\0';
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0) {
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));

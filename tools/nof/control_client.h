@@ -5,6 +5,7 @@
 #define NOF_CONTROL_CLIENT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #define NOF_CONTROL_TIMEOUT_S 10
 
@@ -16,6 +17,9 @@ json_t *nof_control_call(const char *control, const char *method, json_t *params
  * descriptor (close it), or -1 after saying why. */
 int nof_control_open(const char *control, const char *self);
 json_t *nof_control_ask(int fd, const char *method, json_t *params, const char *self);
+
+/* Does anybody listen at this socket of a daemon's NICs? Without a word about it, and without waiting. */
+bool nof_control_nic_listens(const char *socket_name);
 
 /* Checks "NAME=VALUE" against the table of features: 0, or -1 after saying what is wrong. */
 int nof_feature_check(const char *assignment, const char *self);

@@ -203,7 +203,8 @@ static unsigned count_nics(const struct nof_job *job)
     size_t nics = json_array_size(json_object_get(status, "nics"));
 
     json_decref(status);
-    if (nics == 0)
+    /* Where nobody answers at all, that has been said, and a number would help nobody. */
+    if (nics == 0 && nof_control_nic_listens(job->at.socket))
         fprintf(stderr, "%s: so the number of its NICs is not known: give --hosts, or --control\n",
                 job->self);
     return (unsigned)nics;

@@ -76,6 +76,20 @@ class Benches(unittest.TestCase):
         self.assertEqual(r.returncode, 1)
         self.assertRegex(r.stderr, r"\Anof bench idle: nofd_af_xdp_cpu_percent not measured: [^\n]*\n\Z")
 
+    def test_a_way_that_is_forbidden_has_no_figures(self):
+        args = ("bench", "channels", "--json", "--rounds", "1", "--ms", "1", "--max", "65536")
+        forbid = pathlib.Path(NOF).resolve().parent / "tests/mpi/forbid"
+        for command, there in (((), True), ((forbid, "other-memory"), False)):
+            r = subprocess.run([*command, NOF, *args], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                               timeout=PATIENCE_S)
+            if r.returncode == 77:
+                self.skipTest(r.stdout)
+            said = json.loads(r.stdout)
+            for row in said["rows"]:
+                figures_of = [row[f"{side}_us"] is not None for side in ("shm", "single_copy", "auto", "nic")]
+                self.assertEqual(figures_of, [True, there, True, True], row)
+            self.assertEqual("single_copy" in said["skipped"], not there, said["skipped"])
+
     def test_however_it_ends_nothing_is_left(self):
         """A bench that is killed while it has files."""
         for number in (signal.SIGTERM, signal.SIGKILL):

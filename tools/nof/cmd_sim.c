@@ -28,6 +28,7 @@
 #define WORKERS_MAX 64
 #define SEED_SECONDS 20 /* of processor time: more is an endless loop */
 #define FAILURES_SHOWN 10
+#define SEEDS_MAX 10000000u
 #define SEED_OF_NOBODY UINT64_MAX
 
 enum option_key {
@@ -52,7 +53,7 @@ struct arguments {
     enum hosts hosts;
     uint64_t seeds, first, seed;
     uint64_t *list; /* of the seeds to run, or NULL: first, first + 1, ... */
-    bool one, many, trace, json, fail_fast, scale;
+    bool one, many, counted, trace, json, fail_fast, scale;
     unsigned workers, nics, endpoints;
 };
 
@@ -88,24 +89,43 @@ static uint64_t number(struct argp_state *state, const char *text, uint64_t low,
     return value;
 }
 
-/* Lines that do not begin with a number are comments. */
+/* The number that a line begins with; without one it is a comment. */
+static void read_line(struct argp_state *state, struct arguments *a, const char *path, const char *line)
+{
+    char *end;
+    errno = 0;
+    unsigned long long seed = strtoull(line, &end, 10);
+    if (*line < '0' || *line > '9')
+        return;
+    if (errno != 0 || seed == SEED_OF_NOBODY)
+        argp_error(state, "%s: %.*s is no seed: they are below 2^64 - 1", path, (int)(end - line), line);
+    if (a->seeds == SEEDS_MAX)
+        argp_error(state, "%s names more than %u seeds", path, SEEDS_MAX);
+    a->list = realloc(a->list, (a->seeds + 1) * sizeof(*a->list));
+    if (a->list == NULL)
+        argp_failure(state, 1, ENOMEM, "%s", path);
+    a->list[a->seeds++] = seed;
+}
+
+/* Of a long line only its begin is looked at. */
 static void read_list(struct argp_state *state, struct arguments *a, const char *path)
 {
-    char line[256];
-    FILE *f = fopen(path, "r");
+    char piece[256];
+    bool begins = true;
+    FILE *f = fopen(path, "re");
     if (f == NULL)
         argp_failure(state, 2, errno, "cannot read %s", path);
     a->seeds = 0;
-    while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-        char *end;
-        unsigned long long seed = strtoull(line, &end, 10);
-        if (end == line)
-            continue;
-        a->list = realloc(a->list, (a->seeds + 1) * sizeof(*a->list));
-        if (a->list == NULL)
-            argp_failure(state, 1, ENOMEM, "%s", path);
-        a->list[a->seeds++] = seed;
+    while (f != NULL && fgets(piece, sizeof(piece), f) != NULL) {
+        size_t len = strlen(piece);
+        if (len == 0)
+            argp_error(state, "%s holds a zero byte: is it a text?", path);
+        if (begins)
+            read_line(state, a, path, piece);
+        begins = len > 0 && piece[len - 1] == '\n';
     }
+    if (f != NULL && ferror(f) != 0)
+        argp_failure(state, 2, errno, "cannot read %s", path);
     if (f != NULL)
         fclose(f);
     if (a->seeds == 0)
@@ -137,12 +157,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct arguments *a = state->input;
     switch (key) {
     case OPT_SEEDS:
-        a->seeds = number(state, arg, 1, 10000000);
-        a->many = true;
+        a->seeds = number(state, arg, 1, SEEDS_MAX);
+        a->many = a->counted = true;
         break;
     case OPT_FIRST:
-        a->first = number(state, arg, 0, UINT64_MAX - 10000001);
-        a->many = true;
+        a->first = number(state, arg, 0, UINT64_MAX - SEEDS_MAX - 1);
+        a->many = a->counted = true;
         break;
     case OPT_SEED:
         a->seed = number(state, arg, 0, UINT64_MAX - 1);
@@ -176,6 +196,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (a->one && a->many)
             argp_error(state, "--seed runs one seed: give it without --seeds, --first and --list");
+        if (a->list != NULL && a->counted)
+            argp_error(state, "--list names the seeds: give it without --seeds and --first");
         if (a->trace && !a->one)
             argp_error(state, "--trace prints one seed: name it with --seed");
         break;
@@ -290,15 +312,17 @@ static void note_crash(struct board *b, const struct arguments *a, unsigned me, 
 static int run_workers(struct board *b, const struct arguments *a)
 {
     pid_t pid[WORKERS_MAX];
-    for (unsigned i = 0; i < a->workers; i++) {
-        b->current[i] = i;
-        pid[i] = start_worker(b, a, i);
-        if (pid[i] < 0) {
+    unsigned started = 0;
+    for (; started < a->workers; started++) {
+        b->current[started] = started;
+        pid[started] = start_worker(b, a, started);
+        if (pid[started] < 0) {
             fprintf(stderr, "nof sim: cannot start a worker: %s\n", strerror(errno));
-            return 1;
+            __atomic_store_n(&b->stop, true, __ATOMIC_RELAXED);
+            break;
         }
     }
-    for (unsigned i = 0; i < a->workers; i++) {
+    for (unsigned i = 0; i < started; i++) {
         int status = 0;
         while (waitpid(pid[i], &status, 0) < 0 && errno == EINTR) {
         }
@@ -307,7 +331,7 @@ static int run_workers(struct board *b, const struct arguments *a)
         note_crash(b, a, i, status);
         __atomic_store_n(&b->stop, true, __ATOMIC_RELAXED); /* what it had left to do is not done */
     }
-    return 0;
+    return started == a->workers ? 0 : 1;
 }
 
 static struct nof_sim_result add_up(const struct board *b, const struct arguments *a, uint64_t *failed_out)

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-/* The level is all that Fortran passes. */
-NOF_F(pcontrol, void, (MPI_Fint * level, MPI_Fint *ierror))
-void pmpi_pcontrol_(MPI_Fint *level, MPI_Fint *ierror)
+/* The level is all that Fortran passes: this one has no ierror (MPI 5.0, 15.2.4), and where one would be lies anything. */
+NOF_F(pcontrol, void, (MPI_Fint * level))
+void pmpi_pcontrol_(MPI_Fint *level)
 {
-    nof_f_ierror(ierror, MPI_Pcontrol(*level));
+    (void)MPI_Pcontrol(*level);
 }
 
 /* Tells the compiler that the buffer may have changed: the call is enough. */

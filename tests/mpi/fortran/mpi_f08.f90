@@ -56,6 +56,7 @@ program f08
   call conversions()
   call callbacks()
   call large_counts()
+  call profiling()
   call memory()
   call MPI_Finalize()
 
@@ -154,6 +155,22 @@ contains
     call check(bytes == 2_MPI_COUNT_KIND**34, 'a type of 16 GiB')
     call MPI_Type_free(vector)
   end subroutine large_counts
+
+  subroutine profiling()
+    interface ! what lies where an argument more would be
+      subroutine with_another(level, another) bind(C, name="mpi_pcontrol_")
+        import :: c_int
+        integer(c_int), intent(in) :: level
+        integer(c_int), intent(inout) :: another
+      end subroutine with_another
+    end interface
+    integer :: another
+    another = 42
+    call with_another(1, another)
+    call check(another == 42, 'MPI_Pcontrol has one argument')
+    call MPI_Pcontrol(1)
+    call PMPI_Pcontrol(1)
+  end subroutine profiling
 
   subroutine memory()
     type(c_ptr) :: room, again

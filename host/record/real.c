@@ -184,7 +184,7 @@ int nof_record_world_rank(MPI_Comm comm, int rank)
 {
     pthread_mutex_lock(&lock);
     const struct comm_facts *facts = facts_of(comm);
-    int world = rank < facts->n && facts->world_rank[rank] >= 0 ? facts->world_rank[rank] : rank;
+    int world = rank >= 0 && rank < facts->n && facts->world_rank[rank] >= 0 ? facts->world_rank[rank] : rank;
     pthread_mutex_unlock(&lock);
     return world;
 }

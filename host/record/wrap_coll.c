@@ -28,13 +28,18 @@ void nof_record_computes(void)
     left_ns = cpu_ns();
 }
 
-/* One call: what it was before it, and its lists. */
+/* One call: what it was before it, and its arguments, which are looked at behind it, and where it is written alone: those that MPI does not
+ * look at may be anything. */
 struct call {
     const char *kind;
     MPI_Comm comm;
     int root; /* 0 where there is none */
     uint64_t computed_ns;
-    uint64_t bytes; /* where all are alike */
+    struct block {
+        MPI_Count count;
+        MPI_Datatype type;
+    } block, root_block; /* where all are alike; the root's own, if `rooted` */
+    bool rooted;
     const int *to, *from; /* or counts for each rank and from each; NULL: none */
     MPI_Datatype to_type, from_type;
 };
@@ -58,6 +63,13 @@ static size_t put_list(char *text, size_t room, const int *counts, MPI_Datatype 
     return at;
 }
 
+static bool is_root(MPI_Comm comm, int root)
+{
+    int rank = -1;
+
+    return REAL(Comm_rank)(comm, &rank) == MPI_SUCCESS && rank == root;
+}
+
 static void write_call(const struct call *c)
 {
     uint32_t number = 0;
@@ -79,7 +91,9 @@ static void write_call(const struct call *c)
         at += put_list(text + at, room - at, c->to, c->to_type, n);
         at += put_list(text + at, room - at, c->from, c->from_type, n);
     } else {
-        at += (size_t)snprintf(text + at, room - at, " %" PRIu64, c->bytes);
+        const struct block *b = c->rooted && is_root(c->comm, c->root) ? &c->root_block : &c->block;
+        at += (size_t)snprintf(text + at, room - at, " %" PRIu64,
+                               b->count > 0 ? nof_record_len_bytes(b->count, b->type) : 0);
     }
     text[at++] = '\n';
     nof_record_collective(text, at);
@@ -101,13 +115,6 @@ static int ended(int rc, const struct call *c)
     return rc;
 }
 
-static bool is_root(MPI_Comm comm, int root)
-{
-    int rank = -1;
-
-    return REAL(Comm_rank)(comm, &rank) == MPI_SUCCESS && rank == root;
-}
-
 EXPORT int MPI_Barrier(MPI_Comm comm)
 {
     struct call c = {.kind = "barrier", .comm = comm, .computed_ns = computed_ns()};
@@ -119,7 +126,7 @@ EXPORT int MPI_Bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm
 {
     struct call c = {.kind = "bcast", .comm = comm, .root = root, .computed_ns = computed_ns()};
 
-    c.bytes = nof_record_len_bytes(count, type);
+    c.block = (struct block){count, type};
     return ended(REAL(Bcast)(buf, count, type, root, comm), &c);
 }
 
@@ -128,7 +135,7 @@ EXPORT int MPI_Reduce(const void *in, void *out, int count, MPI_Datatype type, M
 {
     struct call c = {.kind = "reduce", .comm = comm, .root = root, .computed_ns = computed_ns()};
 
-    c.bytes = nof_record_len_bytes(count, type);
+    c.block = (struct block){count, type};
     return ended(REAL(Reduce)(in, out, count, type, op, root, comm), &c);
 }
 
@@ -136,7 +143,7 @@ EXPORT int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type
 {
     struct call c = {.kind = "allreduce", .comm = comm, .computed_ns = computed_ns()};
 
-    c.bytes = nof_record_len_bytes(count, type);
+    c.block = (struct block){count, type};
     return ended(REAL(Allreduce)(in, out, count, type, op, comm), &c);
 }
 
@@ -146,7 +153,7 @@ EXPORT int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type
                           MPI_Datatype in_type, MPI_Comm comm) \
     { \
         struct call c = {.kind = (text), .comm = comm, .computed_ns = computed_ns()}; \
-        c.bytes = nof_record_len_bytes(in_count, in_type); \
+        c.block = (struct block){in_count, in_type}; \
         return ended(REAL(name)(out, out_count, out_type, in, in_count, in_type, comm), &c); \
     }
 FROM_ALL(Alltoall, "alltoall")
@@ -157,8 +164,9 @@ EXPORT int MPI_Gather(const void *out, int out_count, MPI_Datatype out_type, voi
 {
     struct call c = {.kind = "gather", .comm = comm, .root = root, .computed_ns = computed_ns()};
 
-    c.bytes = is_root(comm, root) ? nof_record_len_bytes(in_count, in_type)
-                                  : nof_record_len_bytes(out_count, out_type);
+    c.rooted = true;
+    c.root_block = (struct block){in_count, in_type};
+    c.block = (struct block){out_count, out_type};
     return ended(REAL(Gather)(out, out_count, out_type, in, in_count, in_type, root, comm), &c);
 }
 
@@ -167,8 +175,9 @@ EXPORT int MPI_Scatter(const void *out, int out_count, MPI_Datatype out_type, vo
 {
     struct call c = {.kind = "scatter", .comm = comm, .root = root, .computed_ns = computed_ns()};
 
-    c.bytes = is_root(comm, root) ? nof_record_len_bytes(out_count, out_type)
-                                  : nof_record_len_bytes(in_count, in_type);
+    c.rooted = true;
+    c.root_block = (struct block){out_count, out_type};
+    c.block = (struct block){in_count, in_type};
     return ended(REAL(Scatter)(out, out_count, out_type, in, in_count, in_type, root, comm), &c);
 }
 

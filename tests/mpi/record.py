@@ -3,7 +3,7 @@
 """`nof record`: its traces say what a program did, call by call and byte by byte; `nof replay` and `nof bench dfcm` read
 them; and what cannot be recorded, or not whole, is told.
 
-usage: record.py NOF RECORDED REPLAY [MPIFORT]"""
+usage: record.py NOF RECORDED REPLAY UNLOOKED [MPIFORT]"""
 import json
 import os
 import pathlib
@@ -14,8 +14,8 @@ import sys
 import tempfile
 import unittest
 
-NOF, RECORDED, REPLAY = map(os.path.realpath, sys.argv[1:4])
-MPIFORT = sys.argv[4] if len(sys.argv) > 4 else None
+NOF, RECORDED, REPLAY, UNLOOKED = map(os.path.realpath, sys.argv[1:5])
+MPIFORT = sys.argv[5] if len(sys.argv) > 5 else None
 DATA = pathlib.Path(__file__).resolve().parents[2] / "examples/data"
 PATIENCE_S = 120
 DOUBLES = 256  # of a message of recorded.c
@@ -37,6 +37,25 @@ program recorded
   end if
   call MPI_Finalize()
 end program recorded
+"""
+
+# MPI 3.1 has no MPI_Type_size_c.
+OTHER = """\
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int one = 1, got[1], counts[1] = {1}, at[1] = {0};
+    MPI_Init(&argc, &argv);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Bcast(&one, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Allreduce(&one, got, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Gather(&one, 1, MPI_INT, got, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Alltoallv(&one, counts, at, MPI_INT, got, counts, at, MPI_INT, MPI_COMM_WORLD);
+    MPI_Finalize();
+    fclose(fopen(argv[1], "w"));
+    return 0;
+}
 """
 
 
@@ -122,6 +141,23 @@ class Record(unittest.TestCase):
         total = json.loads(packed.stdout)["total"]
         self.assertEqual(total["bytes"], sum(len(payload) for _, payload in sent))
         self.assertGreater(total["ratio"], 1)
+
+    def test_what_mpi_does_not_look_at_is_not_looked_at(self):
+        said = self.record("--hosts", 2, "-n", 2, UNLOOKED)
+        for rank in (0, 1):
+            self.assertEqual(collectives(self.to / f"rank{rank}.coll"), [words.split() for words in (
+                "comm 0 0,1", "gather 0 0 4", "scatter 0 0 4")])
+        self.assertIn("left out: 4 collectives of kinds that are not recorded", said)
+
+    @unittest.skipUnless(shutil.which("mpicc.openmpi"), "Open MPI is not installed")
+    def test_a_program_of_another_mpi_runs_as_it_is(self):
+        program = self.scratch / "other"
+        program.with_suffix(".c").write_text(OTHER)
+        subprocess.run(["mpicc.openmpi", program.with_suffix(".c"), "-o", program], check=True, timeout=PATIENCE_S)
+        env = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        said = self.record("-n", 1, program, self.scratch / "end", code=125, env=env)
+        self.assertIn("another MPI", said)
+        self.assertTrue((self.scratch / "end").exists(), said)
 
     def test_a_bound_ends_the_trace_behind_a_whole_record(self):
         said = self.record("--max-bytes", "5000", "-n", 2, RECORDED)

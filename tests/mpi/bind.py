@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -143,9 +144,9 @@ def check(what, good, shown=""):
         sys.exit(f"wrong: {what}\n{shown}")
 
 
-def nof(machine, *args):
+def nof(machine, *args, **kw):
     done = subprocess.run([NOF, *args], env=os.environ | {"NOF_BIND_ROOT": str(machine.root)}, capture_output=True, text=True,
-                          timeout=PATIENCE_S, check=False)
+                          timeout=PATIENCE_S, check=False, **kw)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -169,6 +170,9 @@ def refusals(m):
     refuses(m, 'did you mean "eth1"', "bind", "ehh1")
     m.put("sys/class/net/lo/type", "772")
     refuses(m, "lo is the loopback interface", "bind", "lo")
+    for megabytes in ("0", "1x", "-1", str(2**32 + 1)):
+        code, out, err = nof(m, "bind", f"--hugepages={megabytes}", "eth1")
+        check(f"--hugepages={megabytes}", code == 2 and "is no number of MB" in err, out + err)
     # one of several next hops is one that carries it
     hops = [{"gateway": "10.0.1.9", "dev": "eth1", "weight": 1}, {"gateway": "10.0.2.9", "dev": "eth9", "weight": 1}]
     m.put("ip/default", json.dumps([{"dst": "default", "nexthops": hops}]))
@@ -316,6 +320,9 @@ def there_and_back(m):
 
 
 def shapes(m):
+    # as some who start programs leave it: how one has ended is never told then
+    code, out, err = nof(m, "devices", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    check("devices, where children's ends are ignored", code == 0, out + err)
     code, out, _ = nof(m, "devices")
     check("devices", code == 0 and "vfio-pci (was ixgbe)" in out and "they go together" in out, out)
     code, out, _ = nof(m, "devices", "--json")

@@ -20,4 +20,6 @@ else
 fi
 echo "$text" | grep -vqE '^(ok|costs|FAILS|note) ' && wrong 'a line without a verdict'
 "$1" doctor more >/dev/null 2>&1 && wrong 'an argument too many is taken'
+# Folders may be entered, and are no daemons.
+NOF_NOFD=/ "$1" doctor 2>/dev/null | grep -q '^FAILS  *daemon' || wrong 'a folder is taken for nofd'
 exit 0

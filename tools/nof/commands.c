@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,8 @@ int main(int argc, char **argv)
 
     if (open_standard() != 0)
         return 1;
+    (void)signal(SIGCHLD,
+                 SIG_DFL); /* ignored by who started us, it would keep from us how our programs end */
     (void)on_exit(check_output, NULL);
     argp_err_exit_status = 2;
     argp_program_version = "nof " NOF_VERSION;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +34,19 @@ void nof_daemon_option(struct nof_daemon_args *args, const char *option, const c
     nof_daemon_arg(args, value);
 }
 
+/* A folder may be entered, which is not what is asked. */
+static bool is_program(const char *path)
+{
+    struct stat st;
+
+    if (access(path, X_OK) != 0 || stat(path, &st) != 0)
+        return false;
+    if (S_ISREG(st.st_mode))
+        return true;
+    errno = S_ISDIR(st.st_mode) ? EISDIR : EACCES;
+    return false;
+}
+
 static bool find_on_path(char *path, size_t path_bytes)
 {
     const char *dirs = getenv("PATH");
@@ -41,7 +55,7 @@ static bool find_on_path(char *path, size_t path_bytes)
         int len = (int)strcspn(dirs, ":");
 
         snprintf(path, path_bytes, "%.*s/nofd", len, dirs);
-        if (access(path, X_OK) == 0)
+        if (is_program(path))
             return true;
         dirs += len + (dirs[len] == ':');
     }
@@ -57,7 +71,7 @@ bool nof_daemon_find(char *path, size_t path_bytes, const char *self)
 
     if (told != NULL) {
         snprintf(path, path_bytes, "%s", told);
-        if (access(path, X_OK) == 0)
+        if (is_program(path))
             return true;
         fprintf(stderr, "%s: NOF_NOFD=%s cannot be run (%s): point it at nofd, or unset it\n", self, told,
                 strerror(errno));
@@ -69,7 +83,7 @@ bool nof_daemon_find(char *path, size_t path_bytes, const char *self)
     if (slash != NULL) {
         *slash = '\0';
         snprintf(path, path_bytes, "%s/nofd", here);
-        if (access(path, X_OK) == 0)
+        if (is_program(path))
             return true;
     }
     if (find_on_path(path, path_bytes))

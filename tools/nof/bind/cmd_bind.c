@@ -14,6 +14,7 @@
 #include "bind/kept.h"
 #include "bind/rebind.h"
 #include "bind/vfio.h"
+#include "nof_private/units.h"
 
 #define DEVICES_MAX 64
 #define PAGES_MB 256u /* room for a NIC with frames of 9000 bytes, and for EAL */
@@ -105,7 +106,7 @@ static bool find_all(struct options *o)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
-    char *end = NULL;
+    uint64_t mb;
 
     switch (key) {
     case OPT_DRY_RUN:
@@ -118,10 +119,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->force = true;
         return 0;
     case OPT_HUGEPAGES:
-        o->how.pages_mb = arg != NULL ? (unsigned)strtoul(arg, &end, 10) : PAGES_MB;
-        if (arg != NULL &&
-            (*end != '\0' || end == arg || o->how.pages_mb == 0 || o->how.pages_mb > PAGES_MB_MAX))
-            argp_error(state, "'%s' is no number of MB", arg);
+        o->how.pages_mb = PAGES_MB;
+        if (arg != NULL && nofd_units_number(arg, 1, PAGES_MB_MAX, &mb) != 0)
+            argp_error(state, "--hugepages: '%s' is no number of MB from 1 to %u", arg, PAGES_MB_MAX);
+        else if (arg != NULL)
+            o->how.pages_mb = (unsigned)mb;
         return 0;
     case ARGP_KEY_ARG:
         if (o->nnames == DEVICES_MAX)

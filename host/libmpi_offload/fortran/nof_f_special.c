@@ -124,7 +124,15 @@ void pmpi_session_get_nth_pset_(MPI_Fint *session, MPI_Fint *info, MPI_Fint *n, 
     nof_f_ierror(ierror, rc);
 }
 
-/* Buffers: the older bindings cannot return an address, mpi_f08 returns it as a C pointer. */
+/* Buffers: the older bindings cannot return an address, mpi_f08 returns it as a C pointer; MPI_BUFFER_AUTOMATIC as that of Fortran's (MPI
+ * 5.0, 3.6). */
+
+static int detached(int rc, void *const *address, void **out)
+{
+    if (rc == MPI_SUCCESS)
+        *out = *address == MPI_BUFFER_AUTOMATIC ? (void *)mpi_fortran_buffer_automatic_ : *address;
+    return rc;
+}
 
 #define DETACH(name, Name, size_type, owner, c_owner) \
     NOF_F_PROTOTYPE(name, void, (owner void *buffer_addr, size_type *size, MPI_Fint *ierror)) \
@@ -140,7 +148,8 @@ void pmpi_session_get_nth_pset_(MPI_Fint *session, MPI_Fint *info, MPI_Fint *n, 
                 (owner void **buffer_addr, size_type *size, MPI_Fint *ierror)) \
     void pmpi_##name##_f08_(owner void **buffer_addr, size_type *size, MPI_Fint *ierror) \
     { \
-        nof_f_ierror(ierror, MPI_##Name(c_owner buffer_addr, size)); \
+        void *address = NULL; \
+        nof_f_ierror(ierror, detached(MPI_##Name(c_owner &address, size), &address, buffer_addr)); \
     }
 #define NO_OWNER
 #define COMM_OWNER MPI_Fint *comm,

@@ -182,5 +182,8 @@ contains
     call MPI_Buffer_detach(again, bytes)
     call check(c_associated(room, again) .and. bytes == MPI_BSEND_OVERHEAD + 64, 'a detached buffer as a C pointer')
     call MPI_Free_mem(words)
+    call MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0)
+    call MPI_Buffer_detach(again, bytes)
+    call check(c_associated(again, c_loc(MPI_BUFFER_AUTOMATIC)), 'a detached automatic buffer')
   end subroutine memory
 end program f08

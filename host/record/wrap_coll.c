@@ -205,25 +205,62 @@ EXPORT int MPI_Alltoallv(const void *out, const int out_counts[], const int out_
             nof_record_other_collective(); \
         return REAL(name) arguments; \
     }
-OTHER(Allgatherv,
-      (const void *out, int out_count, MPI_Datatype out_type, void *in, const int in_counts[],
-       const int in_at[], MPI_Datatype in_type, MPI_Comm comm),
-      (out, out_count, out_type, in, in_counts, in_at, in_type, comm))
-OTHER(Gatherv,
-      (const void *out, int out_count, MPI_Datatype out_type, void *in, const int in_counts[],
-       const int in_at[], MPI_Datatype in_type, int root, MPI_Comm comm),
-      (out, out_count, out_type, in, in_counts, in_at, in_type, root, comm))
-OTHER(Scatterv,
-      (const void *out, const int out_counts[], const int out_at[], MPI_Datatype out_type, void *in,
-       int in_count, MPI_Datatype in_type, int root, MPI_Comm comm),
-      (out, out_counts, out_at, out_type, in, in_count, in_type, root, comm))
-OTHER(Reduce_scatter,
-      (const void *in, void *out, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-      (in, out, counts, type, op, comm))
-OTHER(Reduce_scatter_block,
-      (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+#define OTHERS(suffix, number, distance) \
+    OTHER(Allgatherv##suffix, \
+          (const void *out, number out_count, MPI_Datatype out_type, void *in, const number in_counts[], \
+           const distance in_at[], MPI_Datatype in_type, MPI_Comm comm), \
+          (out, out_count, out_type, in, in_counts, in_at, in_type, comm)) \
+    OTHER(Gatherv##suffix, \
+          (const void *out, number out_count, MPI_Datatype out_type, void *in, const number in_counts[], \
+           const distance in_at[], MPI_Datatype in_type, int root, MPI_Comm comm), \
+          (out, out_count, out_type, in, in_counts, in_at, in_type, root, comm)) \
+    OTHER(Scatterv##suffix, \
+          (const void *out, const number out_counts[], const distance out_at[], MPI_Datatype out_type, \
+           void *in, number in_count, MPI_Datatype in_type, int root, MPI_Comm comm), \
+          (out, out_counts, out_at, out_type, in, in_count, in_type, root, comm)) \
+    OTHER(Alltoallw##suffix, \
+          (const void *out, const number out_counts[], const distance out_at[], \
+           const MPI_Datatype out_types[], void *in, const number in_counts[], const distance in_at[], \
+           const MPI_Datatype in_types[], MPI_Comm comm), \
+          (out, out_counts, out_at, out_types, in, in_counts, in_at, in_types, comm)) \
+    OTHER(Reduce_scatter##suffix, \
+          (const void *in, void *out, const number counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm), \
+          (in, out, counts, type, op, comm)) \
+    OTHER(Reduce_scatter_block##suffix, \
+          (const void *in, void *out, number count, MPI_Datatype type, MPI_Op op, MPI_Comm comm), \
+          (in, out, count, type, op, comm)) \
+    OTHER(Scan##suffix, \
+          (const void *in, void *out, number count, MPI_Datatype type, MPI_Op op, MPI_Comm comm), \
+          (in, out, count, type, op, comm)) \
+    OTHER(Exscan##suffix, \
+          (const void *in, void *out, number count, MPI_Datatype type, MPI_Op op, MPI_Comm comm), \
+          (in, out, count, type, op, comm))
+OTHERS(, int, int)
+OTHERS(_c, MPI_Count, MPI_Aint)
+
+/* Of what is recorded, the forms with large counts. */
+#define LARGE_BLOCKS(name) \
+    OTHER(name, \
+          (const void *out, MPI_Count out_count, MPI_Datatype out_type, void *in, MPI_Count in_count, \
+           MPI_Datatype in_type, MPI_Comm comm), \
+          (out, out_count, out_type, in, in_count, in_type, comm))
+#define LARGE_ROOTED(name) \
+    OTHER(name, \
+          (const void *out, MPI_Count out_count, MPI_Datatype out_type, void *in, MPI_Count in_count, \
+           MPI_Datatype in_type, int root, MPI_Comm comm), \
+          (out, out_count, out_type, in, in_count, in_type, root, comm))
+LARGE_BLOCKS(Alltoall_c)
+LARGE_BLOCKS(Allgather_c)
+LARGE_ROOTED(Gather_c)
+LARGE_ROOTED(Scatter_c)
+OTHER(Bcast_c, (void *buf, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm),
+      (buf, count, type, root, comm))
+OTHER(Reduce_c,
+      (const void *in, void *out, MPI_Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
+      (in, out, count, type, op, root, comm))
+OTHER(Allreduce_c, (const void *in, void *out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
       (in, out, count, type, op, comm))
-OTHER(Scan, (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-      (in, out, count, type, op, comm))
-OTHER(Exscan, (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-      (in, out, count, type, op, comm))
+OTHER(Alltoallv_c,
+      (const void *out, const MPI_Count out_counts[], const MPI_Aint out_at[], MPI_Datatype out_type,
+       void *in, const MPI_Count in_counts[], const MPI_Aint in_at[], MPI_Datatype in_type, MPI_Comm comm),
+      (out, out_counts, out_at, out_type, in, in_counts, in_at, in_type, comm))

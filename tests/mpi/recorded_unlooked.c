@@ -37,6 +37,17 @@ static void in_one(int rank)
         OK(MPI_Scatter(NULL, 0, MPI_DATATYPE_NULL, in, 1, MPI_INT, 0, MPI_COMM_WORLD));
 }
 
+/* Told of as left out. */
+static void of_other_kinds(void)
+{
+    int out[2] = {1, 2}, in[2], counts[2] = {1, 1}, at[2] = {0, sizeof(int)};
+    MPI_Datatype types[2] = {MPI_INT, MPI_INT};
+
+    OK(MPI_Alltoallw(out, counts, at, types, in, counts, at, types, MPI_COMM_WORLD));
+    OK(MPI_Allreduce_c(out, in, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    OK(MPI_Gather_c(out, 1, MPI_INT, in, 1, MPI_INT, 0, MPI_COMM_WORLD));
+}
+
 /* The handler of the communicator is asked, not that of the calls that the recorder makes. */
 static void wrong(void)
 {
@@ -58,6 +69,7 @@ int main(int argc, char **argv)
     OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     between_two_groups(rank);
     in_one(rank);
+    of_other_kinds();
     wrong();
     OK(MPI_Finalize());
     return 0;

@@ -287,6 +287,9 @@ def there_and_back(m):
     (m.root / "proc/78/fd/9").symlink_to("/dev/vfio/5")
     code, out, err = nof(m, "unbind", "eth1")
     check("unbind under a daemon", code == 1 and "nofd (pid 78) has /dev/vfio/5 open" in err, out + err)
+    (m.root / "proc/78/comm").write_bytes(b"a\x1b\xff\n")  # no text, and a terminal would obey it
+    code, out, err = nof(m, "unbind", "eth1")
+    check("unbind under a process with such a name", code == 1 and "a?? (pid 78) has /dev/vfio/5 open" in err, out + err)
     (m.root / "proc/78/fd/9").unlink()
 
     m.broken = {"e1000e"}

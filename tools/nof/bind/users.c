@@ -36,6 +36,14 @@ static void look_at_file(struct look *l, int pid, const char *name, const char *
         json_object_set_new(l->sockets, inode, json_pack("{s:i, s:s}", "pid", pid, "name", name));
 }
 
+/* Processes call themselves what they like: what is no text would not be told at all, and what a terminal obeys too well. */
+static void make_plain(char *name)
+{
+    for (; *name != '\0'; name++)
+        if (*name < ' ' || *name > '~')
+            *name = '?';
+}
+
 static void look_at_process(struct look *l, const char *pid)
 {
     char name[NAME_BYTES], path[NOF_PATH_BYTES], target[256];
@@ -44,6 +52,7 @@ static void look_at_process(struct look *l, const char *pid)
     size_t i;
 
     nof_system_read(l->m, name, sizeof(name), "/proc/%s/comm", pid);
+    make_plain(name);
     files = nof_system_names(l->m, "/proc/%s/fd", pid);
     json_array_foreach(files, i, fd)
     {

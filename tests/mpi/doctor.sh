@@ -20,6 +20,14 @@ else
 fi
 echo "$text" | grep -vqE '^(ok|costs|FAILS|note) ' && wrong 'a line without a verdict'
 "$1" doctor more >/dev/null 2>&1 && wrong 'an argument too many is taken'
+machine=$(mktemp -d)
+trap 'rm -rf "$machine"' EXIT
+mkdir -p "$machine/proc/sys/kernel/yama"
+for scope in 2:sysctl 3:boot; do
+    echo "${scope%:*}" >"$machine/proc/sys/kernel/yama/ptrace_scope"
+    NOF_BIND_ROOT=$machine "$1" doctor 2>/dev/null | grep -q "^costs  *direct copies .* is ${scope%:*}: .*${scope#*:}" ||
+        wrong "what to do about ptrace_scope ${scope%:*}"
+done
 # Folders may be entered, and are no daemons.
 NOF_NOFD=/ "$1" doctor 2>/dev/null | grep -q '^FAILS  *daemon' || wrong 'a folder is taken for nofd'
 exit 0

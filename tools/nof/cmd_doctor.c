@@ -68,18 +68,16 @@ static enum verdict cpus(char *text, size_t n)
 
 static enum verdict direct_copies(char *text, size_t n)
 {
-    char scope = '0';
+    struct nof_system m;
+    char scope[8];
     char from = 'x';
     char to = 0;
     struct iovec here = {.iov_base = &to, .iov_len = 1};
     struct iovec there = {.iov_base = &from, .iov_len = 1};
-    int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
 
-    if (fd >= 0) {
-        if (read(fd, &scope, 1) != 1)
-            scope = '0';
-        close(fd);
-    }
+    nof_system_open(&m, "nof doctor");
+    if (!nof_system_read(&m, scope, sizeof(scope), "/proc/sys/kernel/yama/ptrace_scope"))
+        snprintf(scope, sizeof(scope), "0");
     if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != 1) {
         snprintf(text, n,
                  "the system call is filtered away (%s): ranks copy themselves, about half as fast; in a "
@@ -87,14 +85,14 @@ static enum verdict direct_copies(char *text, size_t n)
                  strerror(errno));
         return COSTS;
     }
-    if (scope > '1') {
-        snprintf(text, n,
-                 "ptrace_scope is %c: ranks copy themselves, about half as fast; as root: "
-                 "sysctl kernel.yama.ptrace_scope=1",
-                 scope);
+    if (scope[0] > '1') {
+        /* Who has set 3 cannot take it back (Documentation/admin-guide/LSM/Yama.rst of Linux). */
+        snprintf(text, n, "ptrace_scope is %s: ranks copy themselves, about half as fast; %s", scope,
+                 scope[0] == '2' ? "as root: sysctl kernel.yama.ptrace_scope=1"
+                                 : "it stays until the next boot: see what sets it in /etc/sysctl.d");
         return COSTS;
     }
-    snprintf(text, n, "process_vm_readv, ptrace_scope %c", scope);
+    snprintf(text, n, "process_vm_readv, ptrace_scope %s", scope);
     return GOOD;
 }
 
@@ -186,8 +184,10 @@ static enum verdict vfio(char *text, size_t n)
 
     nof_system_open(&m, "nof doctor");
     m.err = open_memstream(&said, &said_bytes);
-    if (m.err == NULL)
+    if (m.err == NULL) {
+        snprintf(text, n, "not looked at: no memory");
         return FAILS;
+    }
     ready = nof_vfio_ready(&m, false);
     fclose(m.err);
     free(said);

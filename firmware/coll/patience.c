@@ -53,6 +53,19 @@ void nof_patience_run(struct nof_nic *nic)
     }
 }
 
+/* The hour of the next look stays: one too many harms nobody. */
+void nof_patience_stalled(struct nof_nic *nic, uint64_t stalled_ns)
+{
+    /* bound: max_schedules; paid by the core that was not scheduled */
+    for (uint32_t i = 0; i < nic->colls.pool.high; i++) {
+        struct nof_drive *d = &nic->drives[i];
+        uint64_t moved_ns = d->moved_ns + stalled_ns;
+        d->moved_ns = moved_ns < nic->now_ns ? moved_ns : nic->now_ns;
+        if (d->sends_until_ns > 0)
+            d->sends_until_ns += stalled_ns;
+    }
+}
+
 static void add_rank(struct nof_coll_info *info, uint32_t rank)
 {
     /* bound: NOF_COLL_RANKS_MOST, 8; paid by nobody: `nof status` asks */

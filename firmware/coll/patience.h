@@ -27,5 +27,7 @@ static inline bool nof_patience_sends(struct nof_nic *nic, struct nof_drive *d)
 void nof_patience_set(struct nof_nic *nic);
 /* The time has come: runs of which nothing has moved for longer than that fail, and hosts have waited for sends for long enough. */
 void nof_patience_run(struct nof_nic *nic);
+/* This core was not scheduled for so long: what has come meanwhile it has not seen, and nobody is to blame for that. */
+void nof_patience_stalled(struct nof_nic *nic, uint64_t stalled_ns);
 
 #endif

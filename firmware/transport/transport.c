@@ -462,6 +462,8 @@ void nof_transport_link(struct nof_transport *t, uint64_t now_ns, bool up)
 void nof_transport_stalled(struct nof_transport *t, uint64_t now_ns, uint64_t stalled_ns)
 {
     t->now_ns = now_ns;
+    if (t->link_down_ns != 0) /* it may be up since: nobody has looked */
+        t->link_down_ns = earlier(t->link_down_ns + stalled_ns, now_ns);
     forgive(t, stalled_ns);
     nof_transport_flush(t);
 }

@@ -144,7 +144,8 @@ void nof_nic_link(struct nof_nic *nic, uint64_t now_ns, bool up);
 /* The link has another rate than the configuration said (0: unknown): it came up late, or was negotiated anew. */
 void nof_nic_rate(struct nof_nic *nic, uint64_t now_ns, uint64_t rate_bps);
 
-/* We were not scheduled for this long: silence of peers in that time does not count. */
+/* We were not scheduled for this long, which has just ended: nothing that judges others by time counts it, neither silence of peers nor
+ * patience with collectives, nor how long our link is down. Before anything else of the first call after it. */
 void nof_nic_stalled(struct nof_nic *nic, uint64_t now_ns, uint64_t stalled_ns);
 
 /* We run, and another core of this machine does not, though it is to: peers that are silent now are not dead yet.

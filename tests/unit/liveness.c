@@ -368,6 +368,32 @@ static void a_short_flap_of_the_link_heals_and_a_long_one_kills(void **state)
     toy_close(net);
 }
 
+/* Whether the link came up meanwhile nobody could see; when it is looked at it still has what it had left. */
+static void our_own_pause_is_no_time_without_a_link(void **state)
+{
+    struct toy_net *net = open_path(&lan);
+
+    (void)state;
+    expect(net, 0, 1, 1);
+    nof_transport_link(net->node[0].t, net->now_ns, false);
+    net->node[0].island = 1;
+    toy_run(net, net->now_ns + 300 * MS, 0);
+    net->node[0].frozen = net->node[1].frozen = 1;
+    toy_run(net, net->now_ns + 3 * SECOND, 0);
+    net->node[0].frozen = net->node[1].frozen = 0;
+    for (unsigned i = 0; i < 2; i++)
+        nof_transport_stalled(net->node[i].t, net->now_ns, 3 * SECOND);
+    toy_run(net, net->now_ns + 200 * MS, 0);
+    assert_int_equal(net->node[0].stream[1].deaths, 0);
+    nof_transport_link(net->node[0].t, net->now_ns, true);
+    net->node[0].island = 0;
+    toy_send(net, 0, 1, 10, 0);
+    toy_run(net, net->now_ns + 500 * MS, 0);
+    assert_true(toy_all_received(net));
+    assert_int_equal(net->node[0].stream[1].deaths, 0);
+    toy_close(net);
+}
+
 static void cores_of_one_nic_need_no_link(void **state)
 {
     struct toy_config one_nic = lan;
@@ -448,6 +474,7 @@ int main(void)
         cmocka_unit_test(a_reset_reaches_the_other_side_at_once),
         cmocka_unit_test(a_close_in_order_counts_no_dead_path),
         cmocka_unit_test(a_broken_protocol_resets_the_path_at_both_sides),
+        cmocka_unit_test(our_own_pause_is_no_time_without_a_link),
         cmocka_unit_test(cores_of_one_nic_need_no_link),
         cmocka_unit_test(a_short_flap_of_the_link_heals_and_a_long_one_kills),
         cmocka_unit_test(a_restarted_peer_is_another_nic),

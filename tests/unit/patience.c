@@ -164,6 +164,26 @@ static void who_gets_on_may_take_longer(void **state)
     world_fini(w);
 }
 
+/* It had 100 of its 200 ms left when the NICs stood still, and has them afterwards: what came meanwhile nobody has seen. */
+static void what_a_nic_was_absent_for_is_no_wait(void **state)
+{
+    struct world *w = open_world(200);
+    struct nof_coll_info info[4];
+    (void)state;
+    start_most(w);
+    for (unsigned i = 0; i < 3; i++) {
+        world_run_for(w, 30 * MS);
+        world_absent(w, 3000 * MS);
+    }
+    world_run_for(w, 10 * MS);
+    for (unsigned r = 0; r < 3; r++)
+        assert_null(next(w, r, NOF_COMP_SCHED));
+    assert_int_equal(nof_nic_colls(world_nic(w, 0), world_now(w), 110 * MS, info, 4), 0);
+    world_run_for(w, 190 * MS);
+    assert_int_equal(next(w, 0, NOF_COMP_SCHED)->status, NOF_ETIMEDOUT);
+    world_fini(w);
+}
+
 static void those_that_wait_are_told(void **state)
 {
     struct world *w = open_world(0);
@@ -373,18 +393,41 @@ static void sends_are_waited_for_in_vain_for_a_while(void **state)
     assert_true(waited > 0);
 }
 
+/* Nor are the 100 ms over that sends of a run that has failed are waited for. */
+static void sends_are_waited_for_while_a_nic_runs(void **state)
+{
+    unsigned waited = 0;
+    (void)state;
+    for (uint64_t us = 2; us < 400; us += 1 + us / 8) {
+        struct world *w = cancelled_within(true, us);
+        world_cut(w, 1, true);
+        bool waits = end_within(w, 50 * MS) == NULL;
+        if (waits) {
+            world_absent(w, 300 * MS);
+            assert_null(end_within(w, 40 * MS));
+            world_cut(w, 1, false);
+            assert_non_null(end_within(w, 500 * MS));
+        }
+        waited += waits;
+        world_fini(w);
+    }
+    assert_true(waited > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_patience_nobody_gives_up),
         cmocka_unit_test(who_waits_too_long_fails_and_tells),
         cmocka_unit_test(who_gets_on_may_take_longer),
+        cmocka_unit_test(what_a_nic_was_absent_for_is_no_wait),
         cmocka_unit_test(those_that_wait_are_told),
         cmocka_unit_test(who_comes_past_the_nic_is_named),
         cmocka_unit_test(a_sender_is_named_before_a_receiver),
         cmocka_unit_test(who_has_left_is_not_waited_for),
         cmocka_unit_test(what_has_failed_does_not_read),
         cmocka_unit_test(sends_are_waited_for_in_vain_for_a_while),
+        cmocka_unit_test(sends_are_waited_for_while_a_nic_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

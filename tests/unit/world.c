@@ -670,6 +670,13 @@ void world_run_for(struct world *w, uint64_t ns)
     w->now = until;
 }
 
+void world_absent(struct world *w, uint64_t ns)
+{
+    w->now += ns;
+    for (unsigned i = 0; i < w->cfg.nics; i++)
+        nof_nic_stalled(w->nic[i], w->now, ns);
+}
+
 void world_run(struct world *w)
 {
     uint64_t until = w->now + 20000000000ull;

@@ -136,6 +136,8 @@ void world_recv(struct world *w, unsigned rank, int peer, int tag, void *buf, ui
 /* Run until nothing happens any more, or for this long. */
 void world_run(struct world *w);
 void world_run_for(struct world *w, uint64_t ns);
+/* No NIC has a turn for so long, and all are told so. */
+void world_absent(struct world *w, uint64_t ns);
 /* The next completion of a rank, or NULL. */
 const struct nof_comp *world_take(struct world *w, unsigned rank);
 /* The next one must have this opcode and cookie. */

@@ -5,11 +5,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -76,6 +80,56 @@ static void errands_are_done_there_one_after_the_other(void **state)
     assert_true(pthread_equal(v.by, thread));
     nofd_lcore_stop(&lcore);
     assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+int __real_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until);
+int __wrap_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until);
+
+static unsigned late_waits; /* that end at once, as one does that was stopped beyond its time */
+
+int __wrap_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until)
+{
+    if (late_waits == 0)
+        return __real_sem_clockwait(sem, clock, until);
+    late_waits--;
+    errno = ETIMEDOUT;
+    return -1;
+}
+
+/* The thread that waits and the one that answers were stopped together. */
+static void a_daemon_that_was_stopped_waits_for_the_answer(void **state)
+{
+    struct visit v = {0};
+    pthread_t thread;
+
+    (void)state;
+    late_waits = 1;
+    assert_int_equal(pthread_create(&thread, NULL, serve, NULL), 0);
+    nofd_lcore_run(&lcore, visit, &v);
+    assert_int_equal(late_waits, 0);
+    assert_int_equal(v.n, 3);
+    nofd_lcore_stop(&lcore);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* There is no way back. */
+static void a_core_that_never_answers_ends_the_daemon(void **state)
+{
+    struct visit v = {0};
+    int status;
+    pid_t pid;
+
+    (void)state;
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        late_waits = UINT_MAX;
+        nofd_lcore_run(&lcore, visit, &v); /* which nobody serves */
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 1);
 }
 
 static int ends_a_sleep(void)
@@ -172,6 +226,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         EACH(errands_are_done_there_one_after_the_other),
+        EACH(a_daemon_that_was_stopped_waits_for_the_answer),
+        EACH(a_core_that_never_answers_ends_the_daemon),
         EACH(who_is_awake_is_not_woken),
         EACH(a_socket_that_was_full_ends_a_sleep_when_it_has_room),
         EACH(a_stop_ends_a_sleep),

@@ -12,7 +12,7 @@
 
 #include "nofd/sys/log.h"
 
-#define ANSWER_WAIT_S 10
+#define ANSWER_LOOKS 10 /* of a second each: counted, so that a daemon that was stopped owes one at most */
 
 static void signal_fd(int fd)
 {
@@ -85,23 +85,33 @@ void nofd_lcore_tell_main(const struct nofd_lcore *lcore)
     signal_fd(lcore->main_fd);
 }
 
+/* For a second. */
+static bool answers(struct nofd_errand *errand)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec++;
+    while (sem_clockwait(&errand->done, CLOCK_MONOTONIC, &until) != 0)
+        if (errno != EINTR)
+            return false;
+    return true;
+}
+
 void nofd_lcore_run(struct nofd_lcore *lcore, void (*fn)(struct nofd_lcore *lcore, void *arg), void *arg)
 {
     struct nofd_errand errand = {.fn = fn, .arg = arg};
-    struct timespec until;
 
     sem_init(&errand.done, 0, 0);
     __atomic_store_n(&lcore->errand, &errand, __ATOMIC_RELEASE);
     nofd_lcore_wake(lcore);
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ANSWER_WAIT_S;
-    while (sem_clockwait(&errand.done, CLOCK_MONOTONIC, &until) != 0) {
-        if (errno == EINTR)
+    for (unsigned looks = 1; !answers(&errand); looks++) {
+        if (looks < ANSWER_LOOKS)
             continue;
         nofd_error(
             "NIC core %u has not answered for %d s: it is stopped, or a rank's memory blocks its copy; the "
             "daemon ends",
-            lcore->index, ANSWER_WAIT_S);
+            lcore->index, ANSWER_LOOKS);
         quick_exit(1);
     }
     (void)__atomic_load_n(&errand.answered, __ATOMIC_ACQUIRE);

@@ -193,7 +193,8 @@ static void rx_path(struct nof_path *p, const struct nof_packet *packet)
     case NOF_WIRE_CLOSE:
         p->closed_by_peer = 1;
         p->orderly = (c[NOF_WIRE_FLAGS] & NOF_WIRE_CLOSE_F_DEAD) == 0;
-        nof_path_log(p, 2, "peer closed the path");
+        nof_path_log(p, p->orderly ? 2 : 1,
+                     p->orderly ? "peer closed the path" : "the peer has given the path up");
         nof_path_bury(p, NOF_EPEERDEAD, false);
         break;
     default:

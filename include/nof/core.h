@@ -145,7 +145,7 @@ void nof_nic_link(struct nof_nic *nic, uint64_t now_ns, bool up);
 void nof_nic_rate(struct nof_nic *nic, uint64_t now_ns, uint64_t rate_bps);
 
 /* We were not scheduled for this long, which has just ended: nothing that judges others by time counts it, neither silence of peers nor
- * patience with collectives, nor how long our link is down. Before anything else of the first call after it. */
+ * patience with collectives, nor how long our link is down. To be called before anything else with that time. */
 void nof_nic_stalled(struct nof_nic *nic, uint64_t now_ns, uint64_t stalled_ns);
 
 /* We run, and another core of this machine does not, though it is to: peers that are silent now are not dead yet.

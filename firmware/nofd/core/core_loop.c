@@ -17,6 +17,9 @@
 #include "nofd/dma/copier.h"
 
 #define STALL_NS (10 * NOFD_MS) /* between two turns: we were not scheduled */
+#define AWAY_NS \
+    (500 * \
+     NOFD_MS) /* nearly as long as peers are patient (dead_after_ms): its reader wonders who gave us up */
 #define TIMER_SLACK 1000ul /* ns; naps of some 50 us must not become 100 */
 #define OTHER_SOURCES 3u /* beside the NICs */
 
@@ -73,6 +76,11 @@ static void add(struct nofd_core *core, struct nofd_source *source)
 /* Silence of peers and helpers counts only while we listen. */
 static void tell_stalled(const struct nofd_core *core, uint64_t stalled_ns)
 {
+    if (stalled_ns >= AWAY_NS)
+        nofd_notice(
+            "NIC core %u did not run for %llu ms: stopped, or short of a CPU; peers that were there may "
+            "have given it up",
+            core->lcore.index, (unsigned long long)(stalled_ns / NOFD_MS));
     for (unsigned i = 0; i < core->sources.n; i++) {
         struct nofd_source *source = core->sources.of[i];
 

@@ -18,6 +18,7 @@
 #include "base/wait.h"
 
 #define ASK_AFTER_NS 1000000000ull /* what ranks of a collective may take without being asked about it; */
+#define ABSENT_NS 100000000ull /* a look that is so late: this rank was not scheduled, or did not call */
 #define ASK_MAX_NS (64 * ASK_AFTER_NS) /* at twice that distance each time, up to this; not within a group */
 
 static struct nof_sched *ready_first, *ready_last;
@@ -561,8 +562,11 @@ static uint64_t look(void)
     uint64_t now_ns = nof_lib_now_ns();
     if (now_ns < next_ns)
         return next_ns - now_ns;
+    uint64_t absent_ns = now_ns - next_ns; /* for which nobody else is to blame */
     bool lost = false;
     for (struct nof_sched *s = active_list; s != NULL; s = s->next_active) {
+        if (absent_ns > ABSENT_NS && s->moved_ns != 0)
+            s->moved_ns = s->moved_ns + absent_ns < now_ns ? s->moved_ns + absent_ns : now_ns;
         ask(s, now_ns);
         lost = lose_patience(s, now_ns) || lost;
     }

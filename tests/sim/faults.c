@@ -27,6 +27,9 @@ enum kind {
 /* Healed within this, a fault must not be seen by anybody: less than our own link may be down. */
 #define SHORT_MAX_NS (400 * MS)
 #define LONG_MIN_NS (2500 * MS)
+#define ABSENT_PERCENT 8u /* of the seeds */
+#define ABSENT_MAX_NS (60000 * MS)
+#define ABSENT_APART_NS (20 * MS)
 
 static uint64_t some_time(struct nof_world *w)
 {
@@ -175,6 +178,27 @@ static void stall(struct nof_cluster *c, void *user, uint64_t arg)
     nof_cluster_stall(c, (unsigned)arg, nof_rng_between(&w->rng, 10000, 300 * MS));
 }
 
+/* All stand still at once, as when their machine sleeps, and go on nearly together: nobody may take notice. */
+static void stand_still(struct nof_cluster *c, void *user, uint64_t for_ns)
+{
+    (void)user;
+    for (unsigned i = 0; i < nof_cluster_nnics(c); i++)
+        nof_cluster_stall(c, i, for_ns + nof_rng_mix(for_ns + i) % ABSENT_APART_NS);
+}
+
+/* Drawn beside the world's own numbers. From 0.1 s on, short ones as often as long ones. */
+static void plan_absence(struct nof_world *w)
+{
+    struct nof_rng aside = {.state = nof_rng_mix(w->rng.state ^ 0xab5e)};
+    if (!nof_rng_chance(&aside, ABSENT_PERCENT))
+        return;
+    uint64_t at_ns = nof_rng_between(&aside, nof_cluster_now(w->cluster), w->traffic_until_ns);
+    uint64_t most_ns = 200 * MS << nof_rng_below(&aside, 10);
+    uint64_t for_ns = nof_rng_between(&aside, 100 * MS, most_ns < ABSENT_MAX_NS ? most_ns : ABSENT_MAX_NS);
+    extend(w, at_ns + for_ns + ABSENT_APART_NS);
+    nof_cluster_at(w->cluster, at_ns, stand_still, w, for_ns);
+}
+
 static void stop_reaping(struct nof_cluster *c, void *user, uint64_t arg)
 {
     struct nof_world *w = user;
@@ -281,6 +305,7 @@ void nof_faults_plan(struct nof_world *w)
         [STALL] = 25,   [PARTITION_SHORT] = 15, [PARTITION_LONG] = 8, [RING_FULL] = 25,  [DMA_LATE] = 30,
         [RESTART] = 10, [FAULTY_BUFFERS] = 10,  [ENDPOINT_DEATH] = 8, [UNPLUG] = 6};
     unsigned chosen = 0;
+    plan_absence(w);
     while (w->fault_kinds < 2) {
         for (unsigned k = 0; k < KINDS; k++) {
             if ((chosen >> k & 1) != 0 || !nof_rng_chance(&w->rng, percent[k]))

@@ -19,6 +19,9 @@
 #define PROGRESS_NS (30000 * MS)
 #define ERRORS_NS (1000 * MS)
 #define PARTITION_MAX_NS (400 * MS) /* nobody may take notice */
+#define ABSENT_PERCENT 8u /* of the seeds with faults; nor of that, however long */
+#define ABSENT_MAX_NS (20000 * MS)
+#define ABSENT_APART_NS (20 * MS)
 /* What a process may hold at a time: the library's own, its messages, and what it notes of each. */
 #define HEAP_BYTES (512u << 10)
 #define HEAP_PER_OPERATION_BYTES 2048u
@@ -166,6 +169,24 @@ static void stall(struct nof_cluster *c, void *user, uint64_t nic)
     nof_cluster_stall(c, (unsigned)nic, nof_rng_between(&w->rng, 10000, 20 * MS));
 }
 
+/* All NICs stand still at once, and go on nearly together; their hosts run. */
+static void stand_still(struct nof_cluster *c, void *user, uint64_t for_ns)
+{
+    (void)user;
+    for (unsigned i = 0; i < nof_cluster_nnics(c); i++)
+        nof_cluster_stall(c, i, for_ns + nof_rng_mix(for_ns + i) % ABSENT_APART_NS);
+}
+
+/* Drawn beside the world's own numbers. */
+static void plan_absence(struct run *w, uint64_t until_ns)
+{
+    struct nof_rng aside = {.state = nof_rng_mix(w->rng.state ^ 0xab5e)};
+    if (w->program->mortal || !nof_rng_chance(&aside, ABSENT_PERCENT))
+        return;
+    nof_cluster_at(w->cluster, nof_rng_between(&aside, nof_cluster_now(w->cluster), until_ns), stand_still, w,
+                   nof_rng_between(&aside, 100 * MS, ABSENT_MAX_NS));
+}
+
 static void join(struct nof_cluster *c, void *user, uint64_t arg)
 {
     (void)user;
@@ -189,6 +210,7 @@ static void plan_faults(struct run *w, uint64_t until_ns)
 {
     struct nof_cluster *c = w->cluster;
     uint64_t now_ns = nof_cluster_now(c), nnics = nof_cluster_nnics(c);
+    plan_absence(w, until_ns);
     if (nof_rng_chance(&w->rng, 60))
         frame_faults(w);
     for (uint64_t n = nof_rng_chance(&w->rng, 25) ? nof_rng_between(&w->rng, 1, 3) : 0; n > 0; n--)

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -197,6 +198,40 @@ static void what_is_short_for_a_moment_is_tried_again(void **state)
     assert_int_equal(rank[0]->pool->nhelpers, 1);
 }
 
+/* Bytes of the log that the death of a helper brings. */
+static long told_of_death(bool by_us)
+{
+    FILE *log = tmpfile();
+    int before = dup(STDERR_FILENO);
+    long bytes;
+
+    assert_non_null(log);
+    assert_true(before >= 0 && dup2(fileno(log), STDERR_FILENO) == STDERR_FILENO);
+    rank[0]->pool->helpers[0]->killed = by_us;
+    process_ends(0);
+    nofd_dma_crew_look(&crew);
+    (void)dup2(before, STDERR_FILENO);
+    close(before);
+    bytes = lseek(fileno(log), 0, SEEK_END);
+    fclose(log);
+    return bytes;
+}
+
+/* Its ranks hear of buffers that are not accessible, and there is nothing wrong with those. */
+static void that_somebody_has_killed_one_is_told(void **state)
+{
+    (void)state;
+    rank[0] = open_rank(1000);
+    assert_true(told_of_death(false) > 0);
+}
+
+static void one_that_we_have_killed_is_not_told_of_again(void **state)
+{
+    (void)state;
+    rank[0] = open_rank(1000);
+    assert_int_equal(told_of_death(true), 0);
+}
+
 static void one_that_shows_that_none_can_run_ends_the_trying(void **state)
 {
     (void)state;
@@ -294,6 +329,8 @@ int main(void)
         EACH(a_helper_that_is_wanted_is_started_but_not_too_often),
         EACH(a_user_has_so_many_processes_at_most),
         EACH(what_is_short_for_a_moment_is_tried_again),
+        EACH(that_somebody_has_killed_one_is_told),
+        EACH(one_that_we_have_killed_is_not_told_of_again),
         EACH(one_that_shows_that_none_can_run_ends_the_trying),
         EACH(a_pool_that_nobody_uses_lingers_and_goes),
         EACH(of_many_users_the_one_that_is_gone_for_longest_makes_room),

@@ -222,8 +222,14 @@ static bool pool_look(struct nofd_dma_pool *pool, uint64_t now_ns)
     struct nofd_dma_helper *dead = __atomic_exchange_n(&pool->dead, NULL, __ATOMIC_ACQ_REL);
     struct nofd_dma_helper *helper = NULL;
 
-    if (dead != NULL)
+    if (dead != NULL) {
+        if (!dead->killed && pool->useless == 0)
+            nofd_warning(
+                "a DMA helper (nofd-dma) of user %u has ended, killed by somebody: what it was copying ends "
+                "with the error of a buffer that is not accessible; another one does the rest",
+                (unsigned)pool->user.uid);
         helper_put(dead);
+    }
     if (pool->references == 0 && now_ns - pool->unused_ns > LINGER_NS) {
         pool_close(pool);
         return false;

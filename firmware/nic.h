@@ -320,6 +320,7 @@ enum nof_peer_flag {
     NOF_PEER_F_RX = 4, /* FLOW_OPEN received */
     NOF_PEER_F_DEAD = 8,
     NOF_PEER_F_ORDERLY = 16, /* dead, and closed in order: the host is told NOF_OK */
+    NOF_PEER_F_AWAITED = 32, /* named by a receive, and not known: it has no link yet */
 };
 enum nof_peer_sched {
     NOF_SCHED_IDLE = 0,
@@ -336,7 +337,7 @@ enum nof_peer_sched {
 struct nof_peer {
     struct nof_obj obj;
     uint32_t rank;
-    uint32_t link; /* NOF_NIL once dead */
+    uint32_t link; /* NOF_NIL once dead, and while it is only awaited */
     uint16_t ep;
     uint16_t remote_ep;
     uint16_t remote_generation;
@@ -357,7 +358,7 @@ struct nof_peer {
     };
     uint32_t sendq, dataq, readq; /* tails of queues; dataq is a ring */
     uint32_t waiting; /* operations that end when the peer dies: refs, linked by wait_next */
-    uint32_t expects; /* of those, of posted receives, and: */
+    uint32_t expects; /* of those, and: */
     uint32_t parked; /* sends that the host keeps until a GRANT */
     uint32_t tx_seq, tx_msgs_allowed;
     uint32_t tx_blocks_used, tx_blocks_allowed;
@@ -527,6 +528,8 @@ struct nof_endpoint {
     uint8_t flush_armed;
     uint8_t in_chores;
     uint32_t chore_next; /* in the ring of endpoints that go on in the next turn (chores.h) */
+    uint32_t
+        unmet; /* posted receives that name a rank and are on no peer's list: there was no room for one */
     uint32_t walk_at; /* receive that the walk over them (walk.h) looks at next */
     uint32_t walk_left; /* receives that this walk has still to look at; 0: none goes on */
     uint32_t unindexed; /* posted receives that are not in the table of cookies, if cookies_indexed */

@@ -27,7 +27,10 @@ static void release_recv(struct nof_nic *nic, uint32_t index)
 
 static void end_recv(struct nof_nic *nic, uint32_t index, int status)
 {
-    nof_recv_end(nic, nof_recv_at(nic, index), status);
+    struct nof_recv *r = nof_recv_at(nic, index);
+    if (r->state == NOF_RECV_POSTED)
+        nof_recv_unpost(nic, r);
+    nof_recv_end(nic, r, status);
 }
 
 static void release_env(struct nof_nic *nic, uint32_t index)

@@ -28,7 +28,7 @@ bool nof_chore_pay(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t n)
 
 void nof_chore_walk(struct nof_nic *nic, struct nof_endpoint *ep)
 {
-    if (ep->posted_total == 0)
+    if (ep->unmet == 0)
         return;
     ep->walk_left = nic->recvs.high;
     nof_chore(nic, ep);

@@ -11,7 +11,7 @@
 void nof_chore(struct nof_nic *nic, struct nof_endpoint *ep);
 /* For a walk over n small things that a descriptor names, now. False: this turn has no steps left for one; the next has. */
 bool nof_chore_pay(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t n);
-/* A peer of the endpoint has come or died: it looks at all receives that it has posted (walk.h). */
+/* A peer of the endpoint has come or died: those of its posted receives that are on no peer's list are looked at (walk.h). */
 void nof_chore_walk(struct nof_nic *nic, struct nof_endpoint *ep);
 /* A new turn: take() the endpoints with chores, then each goes on, next() by next(), until NULL. What they find to do
  * after that is for the turn behind. */

@@ -19,7 +19,8 @@ static uint32_t *flow_bucket(const struct nof_nic *nic, uint32_t link, uint16_t 
     return &nic->peer_by_flow[nof_cookie_hash(nic->seed, link, pair) & nic->peer_mask];
 }
 
-struct nof_peer *nof_peer_by_rank(const struct nof_nic *nic, uint32_t ep, uint32_t rank)
+/* Known or only awaited. */
+static struct nof_peer *of_rank(const struct nof_nic *nic, uint32_t ep, uint32_t rank)
 {
     uint32_t i = *rank_bucket(nic, ep, rank);
     /* bound: flows of one hash, whose seed is secret; paid by the descriptor */
@@ -30,6 +31,12 @@ struct nof_peer *nof_peer_by_rank(const struct nof_nic *nic, uint32_t ep, uint32
         i = p->rank_next;
     }
     return NULL;
+}
+
+struct nof_peer *nof_peer_by_rank(const struct nof_nic *nic, uint32_t ep, uint32_t rank)
+{
+    struct nof_peer *p = of_rank(nic, ep, rank);
+    return p != NULL && !(p->flags & NOF_PEER_F_AWAITED) ? p : NULL;
 }
 
 struct nof_peer *nof_peer_find_flow(const struct nof_nic *nic, struct nof_link *link, uint16_t remote_ep,
@@ -49,8 +56,8 @@ struct nof_peer *nof_peer_find_flow(const struct nof_nic *nic, struct nof_link *
     return NULL;
 }
 
-static struct nof_peer *peer_make(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank,
-                                  struct nof_link *link, uint16_t remote_ep, uint16_t generation)
+/* Of its rank alone; NULL: no room. */
+static struct nof_peer *make_awaited(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank)
 {
     int may = nof_share_may(&nic->peers_share, ep->peers_used, 1, nof_pool_free(&nic->peers));
     uint32_t i = may ? nof_pool_take(&nic->peers) : NOF_NIL;
@@ -61,11 +68,10 @@ static struct nof_peer *peer_make(struct nof_nic *nic, struct nof_endpoint *ep, 
     struct nof_obj obj = p->obj;
     *p = (struct nof_peer){.obj = obj,
                            .rank = rank,
-                           .link = nof_link_index(nic, link),
+                           .link = NOF_NIL,
+                           .flags = NOF_PEER_F_AWAITED,
                            .used = 1,
                            .ep = (uint16_t)ep->index,
-                           .remote_ep = remote_ep,
-                           .remote_generation = generation,
                            .sendq = NOF_NIL,
                            .dataq = NOF_NIL,
                            .readq = NOF_NIL,
@@ -83,13 +89,35 @@ static struct nof_peer *peer_make(struct nof_nic *nic, struct nof_endpoint *ep, 
     uint32_t *bucket = rank_bucket(nic, p->ep, rank);
     p->rank_next = *bucket;
     *bucket = i;
-    bucket = flow_bucket(nic, p->link, remote_ep, p->ep);
+    return p;
+}
+
+struct nof_peer *nof_peer_await(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank)
+{
+    struct nof_peer *p = of_rank(nic, ep->index, rank);
+    return p != NULL ? p : make_awaited(nic, ep, rank);
+}
+
+/* One that was not known: whoever waits for it already has its path watched from now on. */
+static struct nof_peer *peer_make(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank,
+                                  struct nof_link *link, uint16_t remote_ep, uint16_t generation)
+{
+    struct nof_peer *p = nof_peer_await(nic, ep, rank);
+    if (p == NULL)
+        return NULL;
+    p->flags = 0;
+    p->link = nof_link_index(nic, link);
+    p->remote_ep = remote_ep;
+    p->remote_generation = generation;
+    uint32_t *bucket = flow_bucket(nic, p->link, remote_ep, p->ep);
     p->flow_next = *bucket;
-    *bucket = i;
+    *bucket = nof_peer_index(nic, p);
     link->flows++;
     p->ep_next = ep->peers;
-    ep->peers = i;
-    nof_chore_walk(nic, ep); /* some may wait for this rank */
+    ep->peers = nof_peer_index(nic, p);
+    if (p->expects > 0)
+        nof_peer_watch(nic, p, 1);
+    nof_chore_walk(nic, ep);
     return p;
 }
 
@@ -292,4 +320,8 @@ void nof_peer_unlist(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref)
     if (next != NOF_NIL)
         *prev_of(nic, next) = prev;
     nof_peer_expect(nic, peer, -1);
+    if (peer->expects == 0 && (peer->flags & NOF_PEER_F_AWAITED)) {
+        nof_peer_forget(nic, peer);
+        nof_peer_free(nic, peer);
+    }
 }

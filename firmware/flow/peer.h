@@ -2,13 +2,19 @@
  *
  * Peers: one struct per (endpoint, job rank) that the endpoint knows, by a PEER descriptor or
  * because the other side has opened a flow to it. It holds both directions of the flow. A dead
- * peer's struct stays until its endpoint closes: the death is remembered. */
+ * peer's struct stays until its endpoint closes: the death is remembered.
+ *
+ * A rank that is not known, but named by posted receives, has one without a link as long as they wait (NOF_PEER_F_AWAITED): it
+ * becomes that of the flow when there is one, and nobody has to look for them then. */
 #ifndef NOF_PEER_H
 #define NOF_PEER_H
 
 #include "nic.h"
 
 struct nof_peer *nof_peer_by_rank(const struct nof_nic *nic, uint32_t ep, uint32_t rank);
+/* For a receive that names the rank: also one that is not known yet, and so only awaited, which nof_peer_by_rank() does not
+ * find. NULL: no room. The caller lists its receive there at once. */
+struct nof_peer *nof_peer_await(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank);
 /* nof_peer_by_rank() for a descriptor's peer, most often that of the one before. */
 static inline struct nof_peer *nof_peer_of_desc(const struct nof_nic *nic, struct nof_endpoint *ep,
                                                 uint32_t rank)
@@ -61,7 +67,8 @@ static inline void nof_peer_expect(struct nof_nic *nic, struct nof_peer *peer, i
     if (before == 0 || peer->expects == 0)
         nof_peer_watch(nic, peer, delta);
 }
-/* The list of operations that end when the peer dies; `ref` is a send or a receive. */
+/* The list of operations that end when the peer dies; `ref` is a send or a receive. unlist: an awaited peer that nobody waits
+ * for any more is gone. */
 void nof_peer_list(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref);
 void nof_peer_unlist(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref);
 

@@ -118,8 +118,8 @@ static inline bool post(struct nof_nic *nic, struct nof_endpoint *ep, const stru
     nof_recv_call(r, &key, desc->cookie, desc->addr, desc->len, NOF_NIL);
     nof_recv_agree(r, desc->agreed);
     nof_recv_posted(r);
-    if (peer != NULL)
-        nof_recv_expect(nic, r, peer, ep->last_rank); /* that of the peer just found */
+    if (desc->peer >= 0)
+        nof_recv_await(nic, r, peer != NULL ? peer : nof_peer_await(nic, ep, (uint32_t)desc->peer));
     if (!nof_match_post_last(nic, ep, r, nof_recv_index(nic, r)))
         nof_match_post(nic, r);
     if (ep->watch != NULL)

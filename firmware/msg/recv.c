@@ -31,29 +31,14 @@ uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
 int nof_recv_post(struct nof_nic *nic, struct nof_recv *r)
 {
     if (r->key.source >= 0) {
-        struct nof_peer *peer = nof_peer_by_rank(nic, r->ep, (uint32_t)r->key.source);
+        struct nof_peer *peer = nof_peer_await(nic, &nic->eps[r->ep], (uint32_t)r->key.source);
         if (peer != NULL && (peer->flags & NOF_PEER_F_DEAD))
             return peer->status;
-        if (peer != NULL)
-            nof_recv_expect(nic, r, peer, nof_peer_index(nic, peer));
+        nof_recv_await(nic, r, peer);
     }
     nof_recv_posted(r);
     nof_match_post(nic, r);
     return NOF_OK;
-}
-
-void nof_recv_list(struct nof_nic *nic, struct nof_recv *r)
-{
-    r->listed = 1;
-    nof_peer_list(nic, nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
-}
-
-void nof_recv_unlist(struct nof_nic *nic, struct nof_recv *r)
-{
-    if (!r->listed)
-        return;
-    r->listed = 0;
-    nof_peer_unlist(nic, nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
 }
 
 struct nof_recv *nof_recv_by_handle(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle)

@@ -104,12 +104,40 @@ static inline bool nof_recv_is_direct(const struct nof_nic *nic, const struct no
 {
     return nic->eps[r->ep].dma_inline && r->layout == NOF_NIL;
 }
-/* It waits for a message of this peer, whose index is known, too. */
-static inline void nof_recv_expect(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *peer,
-                                   uint32_t index)
+/* On the list of those that end when r->peer dies. */
+static inline void nof_recv_list(struct nof_nic *nic, struct nof_recv *r)
 {
-    r->peer = index;
-    nof_peer_expect(nic, peer, 1);
+    r->listed = 1;
+    nof_peer_list(nic, nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+}
+static inline void nof_recv_unlist(struct nof_nic *nic, struct nof_recv *r)
+{
+    if (!r->listed)
+        return;
+    r->listed = 0;
+    nof_peer_unlist(nic, nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+}
+/* A posted one waits for a message of this peer; NULL: of a rank for which there is no room. */
+static inline void nof_recv_await(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *peer)
+{
+    if (peer == NULL) {
+        nic->eps[r->ep].unmet++;
+        return;
+    }
+    r->peer = nof_peer_index(nic, peer);
+    nof_recv_list(nic, r);
+}
+/* It does not any more. */
+static inline void nof_recv_unawait(struct nof_nic *nic, struct nof_recv *r)
+{
+    if (r->listed) {
+        bool awaited = nof_peer_at(nic, r->peer)->flags & NOF_PEER_F_AWAITED;
+        nof_recv_unlist(nic, r);
+        if (awaited)
+            r->peer = NOF_NIL;
+    } else if (!(r->kind & NOF_MATCH_ANY_SOURCE)) {
+        nic->eps[r->ep].unmet--;
+    }
 }
 /* It goes into the matching tables; it is out of them. */
 static inline void nof_recv_posted(struct nof_recv *r)
@@ -118,8 +146,7 @@ static inline void nof_recv_posted(struct nof_recv *r)
 }
 static inline void nof_recv_unposted(struct nof_nic *nic, struct nof_recv *r)
 {
-    if (r->peer != NOF_NIL)
-        nof_peer_expect(nic, nof_peer_at(nic, r->peer), -1);
+    nof_recv_unawait(nic, r);
     nic->eps[r->ep].driven_posted -= nof_recv_is_step(r);
     r->state = NOF_RECV_DONE;
 }
@@ -310,9 +337,6 @@ void nof_recv_abort(struct nof_nic *nic, struct nof_recv *r, int status);
 /* A write has ended: complete an ENDING receive after the last. */
 void nof_recv_write_ended(struct nof_nic *nic, struct nof_recv *r);
 
-/* On the peer's list of operations that end with it, and off. */
-void nof_recv_list(struct nof_nic *nic, struct nof_recv *r);
-void nof_recv_unlist(struct nof_nic *nic, struct nof_recv *r);
 /* The answer to a synchronous eager send. */
 void nof_recv_tell_matched(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle);
 /* The send of this handle ends at its NIC, too. */

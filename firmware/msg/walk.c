@@ -10,7 +10,7 @@
 
 static bool walks(const struct nof_endpoint *ep)
 {
-    return ep->state == NOF_EP_OPEN && ep->posted_total > 0 && (ep->walk_left | ep->unindexed) > 0;
+    return ep->state == NOF_EP_OPEN && ((ep->walk_left > 0 && ep->unmet > 0) || ep->unindexed > 0);
 }
 
 bool nof_walk_indexed(struct nof_endpoint *ep)
@@ -48,18 +48,18 @@ int nof_walk_cancel(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_rec
     return NOF_OK;
 }
 
-/* The peer that a posted receive names, if there is one by now. */
-static void look_for_peer(struct nof_nic *nic, struct nof_recv *r)
+/* r names a rank for which there was no room. */
+static void look_for_peer(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
 {
-    struct nof_peer *peer = r->peer != NOF_NIL ? nof_peer_at(nic, r->peer)
-                                               : nof_peer_by_rank(nic, r->ep, (uint32_t)r->key.source);
+    struct nof_peer *peer = nof_peer_await(nic, ep, (uint32_t)r->key.source);
     if (peer == NULL)
         return;
     if (peer->flags & NOF_PEER_F_DEAD) {
         nof_recv_unpost(nic, r);
         nof_recv_end(nic, r, peer->status);
-    } else if (r->peer == NOF_NIL) {
-        nof_recv_expect(nic, r, peer, nof_peer_index(nic, peer));
+    } else {
+        ep->unmet--;
+        nof_recv_await(nic, r, peer);
     }
 }
 
@@ -69,8 +69,8 @@ static void visit(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv 
         return;
     if (ep->unindexed > 0)
         nof_match_index(nic, r);
-    if (ep->walk_left > 0 && r->key.source >= 0)
-        look_for_peer(nic, r);
+    if (ep->walk_left > 0 && r->key.source >= 0 && !r->listed)
+        look_for_peer(nic, ep, r);
 }
 
 /* The CANCELs that have waited for the walk. */
@@ -94,7 +94,7 @@ void nof_walk_run(struct nof_nic *nic, struct nof_endpoint *ep)
         ep->walk_left -= ep->walk_left > 0;
         nof_steps_spend(ep, 1);
     }
-    if (ep->posted_total == 0)
+    if (ep->unmet == 0)
         ep->walk_left = 0;
     if (ep->unindexed == 0)
         answer_seeks(nic, ep);

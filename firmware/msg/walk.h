@@ -3,8 +3,8 @@
  * The walk of an endpoint over all receives, to find those that it has posted: as long as the pool, and so in pieces of
  * a turn (chores.h). What every posted receive would have to pay for being found faster, few need:
  *
- *   a peer has become known    receives that were posted before wait for it from now on
- *   a peer has died            those that name it end
+ *   a peer has become known    receives that name it and found no room on a peer's list go there, if there is some now
+ *   a peer has died            those of them that name it end
  *   the first CANCEL           all must be found by their cookies; from then on each is when it is posted
  *
  * The walk goes round the pool: whoever needs it lets it go round once more from where it is. */

@@ -117,7 +117,7 @@ static void all_can_wait_at_once_and_again(void **state)
     }
 }
 
-static void a_walk_is_for_who_has_receives_and_as_long_as_the_pool_was_used(void **state)
+static void a_walk_is_for_who_has_unmet_receives_and_as_long_as_the_pool_was_used(void **state)
 {
     struct nof_endpoint *ep = &nic->eps[1];
     struct nof_chores_turn turn;
@@ -128,7 +128,10 @@ static void a_walk_is_for_who_has_receives_and_as_long_as_the_pool_was_used(void
     next_is(&turn, NOF_NIL);
     assert_int_equal(ep->walk_left, 0);
     nic->recvs.high = 77;
-    ep->posted_total = 1;
+    ep->posted_total = 2;
+    nof_chore_walk(nic, ep);
+    assert_int_equal(ep->walk_left, 0);
+    ep->unmet = 1;
     nof_chore_walk(nic, ep);
     assert_int_equal(ep->walk_left, 77);
     ep->walk_left = 5; /* on its way, and another peer dies: from here, and once around */
@@ -149,7 +152,7 @@ int main(void)
         EACH(each_has_one_turn_in_the_order_of_asking),
         EACH(who_asks_in_its_turn_has_another_behind),
         EACH(all_can_wait_at_once_and_again),
-        EACH(a_walk_is_for_who_has_receives_and_as_long_as_the_pool_was_used),
+        EACH(a_walk_is_for_who_has_unmet_receives_and_as_long_as_the_pool_was_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

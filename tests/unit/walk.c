@@ -21,17 +21,28 @@ static struct world *w;
 static struct nof_nic *nic;
 static struct nof_endpoint *ep;
 
-static int start(void **state)
+static int begin(uint32_t max_peers)
 {
     struct world_config cfg = {.nics = 2, .mtu = 1500, .dma_inline = 1, .seed = 1};
 
-    (void)state;
-    cfg.nic = (struct nof_nic_config){.max_endpoints = 2, .max_peers = 16};
+    cfg.nic = (struct nof_nic_config){.max_endpoints = 2, .max_peers = max_peers};
     w = world_init(&cfg);
     world_open_job(w, 0, 0, 0, 4, 7);
     nic = world_nic(w, 0);
     ep = &nic->eps[world_rank(w, 0)->endpoint];
     return 0;
+}
+
+static int start(void **state)
+{
+    (void)state;
+    return begin(16);
+}
+
+static int start_narrow(void **state)
+{
+    (void)state;
+    return begin(2);
 }
 
 static int end(void **state)
@@ -64,7 +75,7 @@ static void introduce(void)
         continue;
 }
 
-/* The peer is asked after for their sake from then on. */
+/* The peer is asked after for their sake from then on, and nobody has to look for them. */
 static void receives_posted_before_their_peer_came_wait_for_it(void **state)
 {
     const struct nof_peer *peer;
@@ -72,17 +83,80 @@ static void receives_posted_before_their_peer_came_wait_for_it(void **state)
     (void)state;
     post(10, 1, 0);
     post(5, NOF_ANY_SOURCE, 100);
+    world_run_for(w, MS);
+    assert_null(nof_peer_by_rank(nic, ep->index, 1));
+    assert_int_equal(ep->peers_used, 1);
+    assert_int_equal(ep->unmet, 0);
     introduce();
+    assert_int_equal(ep->peers_used, 1);
     peer = nof_peer_by_rank(nic, ep->index, 1);
     assert_int_equal(peer->expects, 10);
     assert_int_equal(ep->walk_left, 0);
 }
 
-static void those_of_a_dead_peer_end_and_the_others_stay(void **state)
+static void a_peer_that_nobody_waits_for_any_more_is_gone(void **state)
+{
+    (void)state;
+    post(2, 3, 0);
+    post(1, 2, 100);
+    world_run_for(w, MS);
+    assert_int_equal(ep->peers_used, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        cancel(i);
+        assert_int_equal(world_expect(w, 0, NOF_COMP_CANCEL, i)->status, NOF_OK);
+    }
+    assert_int_equal(ep->peers_used, 1);
+    post(1, 3, 200);
+    world_close(w, 0, NOF_OK);
+    world_run_for(w, MS);
+    assert_int_equal(nof_pool_free(&nic->peers), 16);
+}
+
+/* RECV completions since, all of them for this reason and with cookies from `first` on. */
+static unsigned dead(uint64_t first, unsigned n)
 {
     unsigned ended = 0;
     const struct nof_comp *c;
 
+    while ((c = world_take(w, 0)) != NULL) {
+        if (c->opcode != NOF_COMP_RECV)
+            continue;
+        assert_in_range(c->cookie, first, first + n - 1);
+        assert_int_equal(c->status, NOF_EPEERDEAD);
+        ended++;
+    }
+    return ended;
+}
+
+/* There are two peers at most. */
+static void who_finds_no_room_is_found_by_a_walk(void **state)
+{
+    const struct nof_peer *peer;
+
+    (void)state;
+    post(1, 2, 0);
+    post(1, 3, 100);
+    post(10, 1, 200);
+    world_run_for(w, MS);
+    assert_int_equal(ep->unmet, 10);
+    cancel(0);
+    assert_int_equal(world_expect(w, 0, NOF_COMP_CANCEL, 0)->status, NOF_OK);
+    cancel(209);
+    assert_int_equal(world_expect(w, 0, NOF_COMP_CANCEL, 209)->status, NOF_OK);
+    assert_int_equal(ep->unmet, 9);
+    introduce();
+    peer = nof_peer_by_rank(nic, ep->index, 1);
+    assert_non_null(peer);
+    assert_int_equal(peer->expects, 9);
+    assert_int_equal(ep->unmet, 0);
+    world_close(w, 1, NOF_EPEERDEAD);
+    world_run_for(w, 5 * MS);
+    assert_int_equal(dead(200, 9), 9);
+    assert_int_equal(ep->posted_total, 1);
+}
+
+static void those_of_a_dead_peer_end_and_the_others_stay(void **state)
+{
     (void)state;
     introduce();
     post(10, 1, 0);
@@ -90,14 +164,7 @@ static void those_of_a_dead_peer_end_and_the_others_stay(void **state)
     post(5, 2, 200); /* of whom nothing is known */
     world_close(w, 1, NOF_EPEERDEAD);
     world_run_for(w, 5 * MS);
-    while ((c = world_take(w, 0)) != NULL) {
-        if (c->opcode != NOF_COMP_RECV)
-            continue;
-        assert_true(c->cookie < 10);
-        assert_int_equal(c->status, NOF_EPEERDEAD);
-        ended++;
-    }
-    assert_int_equal(ended, 10);
+    assert_int_equal(dead(0, 10), 10);
     assert_int_equal(ep->posted_total, 10);
 }
 
@@ -163,6 +230,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         EACH(receives_posted_before_their_peer_came_wait_for_it),
+        EACH(a_peer_that_nobody_waits_for_any_more_is_gone),
+        cmocka_unit_test_setup_teardown(who_finds_no_room_is_found_by_a_walk, start_narrow, end),
         EACH(those_of_a_dead_peer_end_and_the_others_stay),
         EACH(thousands_are_looked_at_in_turns),
         EACH(without_steps_it_goes_on_in_the_next_turn),

@@ -13,6 +13,8 @@
 
 #define NOF_BOARD_ENV "NOF_BOARD_FD"
 #define NOF_BOARD_AFTER_NS 100000000u
+#define NOF_BOARD_LOOKS \
+    256u /* at what is under way, for one line: a rank that waits for thousands of messages sleeps often */
 #define NOF_BOARD_AGAIN_NS 1000000000u /* a rank that goes on sleeping looks up, and writes anew */
 #define NOF_BOARD_PEERS 8
 #define NOF_BOARD_ANY (-1) /* peer, tag */
@@ -38,8 +40,8 @@ struct nof_board_place {
     uint64_t bytes; /* of the message, or the room for it */
     char call[40]; /* MPI_Recv */
     char comm[48]; /* its name; "": of none */
-    uint32_t posted; /* receives of the program */
-    uint32_t sends; /* that have not ended */
+    uint32_t posted; /* receives of the program; of very many at least so many (NOF_BOARD_LOOKS) */
+    uint32_t sends; /* that have not ended; likewise */
     uint32_t unexpected; /* messages that the library holds; the NIC may hold more */
     uint32_t peers; /* in peer[] */
     int32_t peer[NOF_BOARD_PEERS]; /* ranks of MPI_COMM_WORLD */

@@ -13,12 +13,16 @@
 
 /* Completions per reap: enough to pay for the ring's fences, few enough to stay in L1. */
 #define REAP_BURST 32u
-/* A queue behind a full ring empties without a wake-up: look again after this. */
+/* A queue behind a full ring empties without a wake-up: look again after this. As long as nothing moves each nap is twice the one
+ * before: a NIC core that shares its CPU with hundreds of ranks gets to their rings only if they let it. */
 #define FULL_RING_NAP_NS (100u * 1000u)
+#define NAP_MOST_NS (16u * 1000u * 1000u)
 #define CLOSING_NAP_NS 100000000u /* a rank that has died is not waited for */
 #define SIMULATED_HOSTS_MAX 1024u
 /* A stalled window is widened also when nothing comes. */
 #define RETRY_NAP_NS (1000u * 1000u)
+
+static unsigned vain_naps; /* since something moved */
 
 int nof_chan_nic_counter(const char *name, uint64_t *value_out)
 {
@@ -40,6 +44,7 @@ static int nic_poll(void)
     int total = 0, n;
     if (nof_chan_nic.nic_dead)
         return 0;
+    uint64_t left = nof_chan_nic.queue_left;
     nof_chan_nic_submit_queued();
     do {
         n = nof_pmd_reap(nof_chan_nic.pmd, comps, REAP_BURST);
@@ -51,6 +56,8 @@ static int nic_poll(void)
         nof_chan_nic_died(nof_pmd_death(nof_chan_nic.pmd));
         return 1;
     }
+    if (total > 0 || nof_chan_nic.queue_left != left)
+        vain_naps = 0;
     if (total > 0)
         nof_chan_nic_release_flush();
     if (nof_chan_nic.blocked != NULL)
@@ -64,14 +71,23 @@ static int nic_poll(void)
     return total;
 }
 
+static uint64_t longer_in_vain(uint64_t first_ns)
+{
+    uint64_t ns = first_ns << vain_naps;
+    if (ns >= NAP_MOST_NS)
+        return NAP_MOST_NS;
+    vain_naps++;
+    return ns;
+}
+
 static uint64_t nic_nap_ns(void)
 {
     if (nof_chan_nic.queue_count > 0 || nof_chan_nic.nic_dead)
-        return FULL_RING_NAP_NS;
+        return longer_in_vain(FULL_RING_NAP_NS);
     /* What is held for want of a word goes when the NIC has won another, of which it says nothing. */
     bool wants_word = nof_chan_nic.held_first != NULL && !nof_chan_nic.spill_ending;
     if (nof_chan_nic.blocked != NULL || nof_chan_nic.pulls_retry_ns != 0 || wants_word)
-        return RETRY_NAP_NS;
+        return longer_in_vain(RETRY_NAP_NS);
     if (nof_chan_nic.spill)
         return nof_chan_nic_spill_nap_ns();
     return nof_chan_nic.closing ? CLOSING_NAP_NS : UINT64_MAX;
@@ -79,7 +95,9 @@ static uint64_t nic_nap_ns(void)
 
 static void nic_describe(const struct nof_sched *of)
 {
-    for (const struct nof_chan_nic_op *op = nof_chan_nic.active; op != NULL; op = op->next_active) {
+    unsigned looks = NOF_BOARD_LOOKS;
+    for (const struct nof_chan_nic_op *op = nof_chan_nic.active; op != NULL && looks-- > 0;
+         op = op->next_active) {
         const struct nof_request *req = op->req;
         if (op->phase == NOF_OP_SEND)
             nof_board->sends++;

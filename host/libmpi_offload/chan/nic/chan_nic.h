@@ -123,6 +123,8 @@ struct nof_chan_nic_envelope {
 
 struct nof_chan_nic {
     struct nof_pmd *pmd;
+    char **
+        cards; /* of NOF_CHAN_PLACES_MIN ranks and more: what has been read of chan_cards.c, a text for each block */
     const struct nof_bar_identity *identity;
     bool nic_dead;
     int nic_dead_code; /* MPI code */
@@ -183,6 +185,20 @@ uint64_t *nof_chan_nic_library_counts(uint32_t n);
 int nof_chan_nic_polling_open(char *text, size_t text_bytes);
 /* As the source's polling(). */
 void nof_chan_nic_polling(struct nof_polling_set *set_out);
+
+/* Of chan_cards.c: what the launcher is told of ranks, and says of them. */
+#define NOF_CARD_HEX 64
+
+/* Our own, before a fence. 0, or -1. */
+int nof_chan_nic_put_card(void);
+/* What a rank has published: "<card in hex>:<pid>:<version of the wire>:<host>". 0, or the errno of the launcher's refusal. */
+int nof_chan_nic_card_text(int world_rank, char value[NOF_LAUNCH_VALUE_BYTES]);
+/* Those of many at a time. Rank 0, before another fence: 0, or -1. */
+int nof_chan_nic_put_cards(void);
+/* Behind it: 0, or -1 without memory. */
+int nof_chan_nic_read_cards(void);
+/* nof_chan_nic_card_text() from there. ENOENT: it is not in there. */
+int nof_chan_nic_card_together(int world_rank, char value[NOF_LAUNCH_VALUE_BYTES]);
 
 /* Of chan_peer.c. */
 int nof_chan_nic_publish_card(char *text, size_t text_bytes);

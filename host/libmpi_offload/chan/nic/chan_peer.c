@@ -3,18 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "chan/nic/chan_nic.h"
 #include "comm/comm.h"
 #include "base/error.h"
-
-#define CARD_HEX 64
-
-static void card_key(int world_rank, char key[32])
-{
-    snprintf(key, 32, "nof-card-%d", world_rank);
-}
 
 /* Behind the card: where the peer lives. Its NIC must speak as ours does, for it drops our frames without a word otherwise. */
 static int read_place(int world_rank, const char *text)
@@ -42,13 +34,14 @@ static int read_place(int world_rank, const char *text)
 
 static int fetch_card(int world_rank, struct nof_card *card)
 {
-    char key[32], value[NOF_LAUNCH_VALUE_BYTES] = "";
+    char value[NOF_LAUNCH_VALUE_BYTES] = "";
     if (world_rank == nof_lib.world_rank) {
         *card = nof_chan_nic.identity->card;
         return MPI_SUCCESS;
     }
-    card_key(world_rank, key);
-    int failed = nof_launch->get(world_rank, key, value) == 0 ? 0 : errno;
+    int failed = nof_chan_nic_card_together(world_rank, value);
+    if (failed == ENOENT)
+        failed = nof_chan_nic_card_text(world_rank, value);
     if (failed == EBADF)
         return nof_error(MPI_ERR_OTHER,
                          "this program has closed the library's connection to the launcher (%s): who closes "
@@ -64,11 +57,11 @@ static int fetch_card(int world_rank, struct nof_card *card)
                          "the launcher has no business card of rank %d: it never started, or the "
                          "launcher is gone",
                          world_rank);
-    bool whole = strlen(value) > CARD_HEX;
-    value[CARD_HEX] = '\0';
+    bool whole = strlen(value) > NOF_CARD_HEX;
+    value[NOF_CARD_HEX] = '\0';
     if (!whole || nof_card_parse(value, card) != NOF_OK)
         return nof_error(MPI_ERR_INTERN, "the business card of rank %d cannot be read", world_rank);
-    return read_place(world_rank, value + CARD_HEX + 1);
+    return read_place(world_rank, value + NOF_CARD_HEX + 1);
 }
 
 /* All NICs of the job speak as rank 0's does, thus as each other: one question a rank, before anything is sent. */
@@ -84,15 +77,9 @@ static int as_rank_0(char *text, size_t text_bytes)
     return -1;
 }
 
-/* What is published: "<card in hex>:<pid>:<version of the wire>:<host>". */
 int nof_chan_nic_publish_card(char *text, size_t text_bytes)
 {
-    char key[32], hex[CARD_HEX + 1], value[NOF_LAUNCH_VALUE_BYTES];
-    card_key(nof_lib.world_rank, key);
-    nof_card_format(&nof_chan_nic.identity->card, hex);
-    snprintf(value, sizeof(value), "%s:%d:%u:%s", hex, (int)getpid(), nof_chan_nic.identity->wire_version,
-             nof_lib.host);
-    if (nof_launch->put(key, value) != 0 || nof_launch->fence() != 0) {
+    if (nof_chan_nic_put_card() != 0 || nof_launch->fence() != 0) {
         snprintf(text, text_bytes,
                  "the launcher did not take this rank's business card: it, or another rank, ended");
         return -1;

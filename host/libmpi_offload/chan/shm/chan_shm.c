@@ -161,7 +161,8 @@ static uint64_t shm_nap_ns(void)
 static void shm_describe(const struct nof_sched *of)
 {
     struct nof_match_entry *e = nof_chan_claims.memory.posted.first;
-    for (; e != NULL; e = e->next) {
+    unsigned looks = NOF_BOARD_LOOKS;
+    for (; e != NULL && looks-- > 0; e = e->next) {
         const struct nof_request *req =
             (const struct nof_request *)(const void *)((const char *)e -
                                                        offsetof(struct nof_request, claim.memory));

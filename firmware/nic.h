@@ -107,6 +107,11 @@ enum nof_send_mark {
 #define NOF_SEND_F_STEP (1u << 7) /* of send.flags: a step of a schedule, whose end the host is not told */
 #define NOF_RECV_STEP 255u /* recv.opcode: likewise */
 
+/* Links of a list whose members leave it in any order (flow/peer.h, flow/clearance.c). */
+struct nof_ties {
+    uint32_t next, prev;
+};
+
 /* send.c writes it, but for its links in the peer's list of operations (peer.c) and its waiting completion. Who writes
  * what of this struct, of receives and of peers is in tests/lint/writers.txt. */
 struct nof_send {
@@ -137,7 +142,7 @@ struct nof_send {
             };
             uint64_t allowed; /* bytes that it wants now */
             uint64_t remote; /* its handle */
-            uint32_t wait_next, wait_prev; /* on the peer's list of operations */
+            struct nof_ties wait; /* on the peer's list of operations */
             uint32_t cookie_next, cookie_prev;
             uint64_t question; /* handle, see cancel.c */
             int32_t status;
@@ -181,11 +186,6 @@ enum nof_recv_unended {
     NOF_RECV_AHEAD, /* blocks, which endpoint.ahead_blocks counts */
     NOF_RECV_LATER, /* none: its sender comes back when it has ended */
     NOF_RECV_BACK /* it is back, and ordinary */
-};
-
-/* Links of a list of receives that leave it in any order (flow/clearance.c). */
-struct nof_ties {
-    uint32_t next, prev;
 };
 
 /* recv.h and recv.c write it, but for what it goes through on its way: matching (match.c), waiting (recv_wait.c), blocks
@@ -249,7 +249,7 @@ struct nof_recv {
                 uint64_t remote; /* its handle */
                 uint64_t claim; /* POSTED, TAKEN: nof_claim_handle(), if claimed */
             };
-            uint32_t wait_next, wait_prev;
+            struct nof_ties wait;
             uint32_t reserved_blocks; /* of nic->dma_free */
             uint32_t used_blocks;
             union {
@@ -357,7 +357,7 @@ struct nof_peer {
         int32_t status; /* DEAD: why */
     };
     uint32_t sendq, dataq, readq; /* tails of queues; dataq is a ring */
-    uint32_t waiting; /* operations that end when the peer dies: refs, linked by wait_next */
+    uint32_t waiting; /* operations that end when the peer dies: refs, tied by their `wait` */
     uint32_t expects; /* of those, and: */
     uint32_t parked; /* sends that the host keeps until a GRANT */
     uint32_t tx_seq, tx_msgs_allowed;

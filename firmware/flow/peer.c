@@ -287,41 +287,8 @@ void nof_peer_watch(struct nof_nic *nic, struct nof_peer *peer, int delta)
         nof_path_expect(nic->links[peer->link].path, delta);
 }
 
-static uint32_t *next_of(struct nof_nic *nic, uint32_t ref)
+void nof_peer_unawaited(struct nof_nic *nic, struct nof_peer *peer)
 {
-    return NOF_REF_KIND(ref) == NOF_REF_SEND ? &nof_send_at(nic, NOF_REF_INDEX(ref))->wait_next
-                                             : &nof_recv_at(nic, NOF_REF_INDEX(ref))->wait_next;
-}
-
-static uint32_t *prev_of(struct nof_nic *nic, uint32_t ref)
-{
-    return NOF_REF_KIND(ref) == NOF_REF_SEND ? &nof_send_at(nic, NOF_REF_INDEX(ref))->wait_prev
-                                             : &nof_recv_at(nic, NOF_REF_INDEX(ref))->wait_prev;
-}
-
-void nof_peer_list(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref)
-{
-    *prev_of(nic, ref) = NOF_NIL;
-    *next_of(nic, ref) = peer->waiting;
-    if (peer->waiting != NOF_NIL)
-        *prev_of(nic, peer->waiting) = ref;
-    peer->waiting = ref;
-    nof_peer_expect(nic, peer, 1);
-}
-
-void nof_peer_unlist(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref)
-{
-    uint32_t next = *next_of(nic, ref);
-    uint32_t prev = *prev_of(nic, ref);
-    if (prev == NOF_NIL)
-        peer->waiting = next;
-    else
-        *next_of(nic, prev) = next;
-    if (next != NOF_NIL)
-        *prev_of(nic, next) = prev;
-    nof_peer_expect(nic, peer, -1);
-    if (peer->expects == 0 && (peer->flags & NOF_PEER_F_AWAITED)) {
-        nof_peer_forget(nic, peer);
-        nof_peer_free(nic, peer);
-    }
+    nof_peer_forget(nic, peer);
+    nof_peer_free(nic, peer);
 }

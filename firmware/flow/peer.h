@@ -67,9 +67,37 @@ static inline void nof_peer_expect(struct nof_nic *nic, struct nof_peer *peer, i
     if (before == 0 || peer->expects == 0)
         nof_peer_watch(nic, peer, delta);
 }
-/* The list of operations that end when the peer dies; `ref` is a send or a receive. unlist: an awaited peer that nobody waits
- * for any more is gone. */
-void nof_peer_list(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref);
-void nof_peer_unlist(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref);
+/* Nobody waits any more for one that is not known. */
+void nof_peer_unawaited(struct nof_nic *nic, struct nof_peer *peer);
+
+static inline struct nof_ties *nof_peer_ties(const struct nof_nic *nic, uint32_t ref)
+{
+    return NOF_REF_KIND(ref) == NOF_REF_SEND ? &nof_send_at(nic, NOF_REF_INDEX(ref))->wait
+                                             : &nof_recv_at(nic, NOF_REF_INDEX(ref))->wait;
+}
+/* The list of operations that end when the peer dies; `ref` is a send or a receive, with these ties. unlist: an awaited peer that nobody
+ * waits for any more is gone. Hot path: each receive that names its source. */
+static inline void nof_peer_list(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref,
+                                 struct nof_ties *ties)
+{
+    uint32_t next = peer->waiting;
+    *ties = (struct nof_ties){.next = next, .prev = NOF_NIL};
+    if (next != NOF_NIL)
+        nof_peer_ties(nic, next)->prev = ref;
+    peer->waiting = ref;
+    nof_peer_expect(nic, peer, 1);
+}
+static inline void nof_peer_unlist(struct nof_nic *nic, struct nof_peer *peer, const struct nof_ties *ties)
+{
+    if (ties->prev == NOF_NIL)
+        peer->waiting = ties->next;
+    else
+        nof_peer_ties(nic, ties->prev)->next = ties->next;
+    if (ties->next != NOF_NIL)
+        nof_peer_ties(nic, ties->next)->prev = ties->prev;
+    nof_peer_expect(nic, peer, -1);
+    if (peer->expects == 0 && (peer->flags & NOF_PEER_F_AWAITED))
+        nof_peer_unawaited(nic, peer);
+}
 
 #endif

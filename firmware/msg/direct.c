@@ -103,6 +103,12 @@ static inline bool is_plain_recv(const struct nof_endpoint *ep, const struct nof
            desc->len <= INT64_MAX && ((uint32_t)desc->peer < ep->size || desc->peer == NOF_ANY_SOURCE);
 }
 
+static void await_unknown(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
+{
+    const struct nof_peer *peer = nof_peer_await(nic, ep, (uint32_t)r->key.source);
+    nof_recv_await(nic, r, peer != NULL ? nof_peer_index(nic, peer) : NOF_NIL);
+}
+
 static inline bool post(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     struct nof_peer *peer = NULL;
@@ -118,8 +124,10 @@ static inline bool post(struct nof_nic *nic, struct nof_endpoint *ep, const stru
     nof_recv_call(r, &key, desc->cookie, desc->addr, desc->len, NOF_NIL);
     nof_recv_agree(r, desc->agreed);
     nof_recv_posted(r);
-    if (desc->peer >= 0)
-        nof_recv_await(nic, r, peer != NULL ? peer : nof_peer_await(nic, ep, (uint32_t)desc->peer));
+    if (peer != NULL)
+        nof_recv_await(nic, r, ep->last_rank); /* that of the peer just found */
+    else if (desc->peer >= 0)
+        await_unknown(nic, ep, r);
     if (!nof_match_post_last(nic, ep, r, nof_recv_index(nic, r)))
         nof_match_post(nic, r);
     if (ep->watch != NULL)

@@ -31,10 +31,10 @@ uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
 int nof_recv_post(struct nof_nic *nic, struct nof_recv *r)
 {
     if (r->key.source >= 0) {
-        struct nof_peer *peer = nof_peer_await(nic, &nic->eps[r->ep], (uint32_t)r->key.source);
+        const struct nof_peer *peer = nof_peer_await(nic, &nic->eps[r->ep], (uint32_t)r->key.source);
         if (peer != NULL && (peer->flags & NOF_PEER_F_DEAD))
             return peer->status;
-        nof_recv_await(nic, r, peer);
+        nof_recv_await(nic, r, peer != NULL ? nof_peer_index(nic, peer) : NOF_NIL);
     }
     nof_recv_posted(r);
     nof_match_post(nic, r);

@@ -108,33 +108,32 @@ static inline bool nof_recv_is_direct(const struct nof_nic *nic, const struct no
 static inline void nof_recv_list(struct nof_nic *nic, struct nof_recv *r)
 {
     r->listed = 1;
-    nof_peer_list(nic, nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+    nof_peer_list(nic, nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)), &r->wait);
 }
 static inline void nof_recv_unlist(struct nof_nic *nic, struct nof_recv *r)
 {
     if (!r->listed)
         return;
     r->listed = 0;
-    nof_peer_unlist(nic, nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+    nof_peer_unlist(nic, nof_peer_at(nic, r->peer), &r->wait);
 }
-/* A posted one waits for a message of this peer; NULL: of a rank for which there is no room. */
-static inline void nof_recv_await(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *peer)
+/* A posted one waits for a message of this peer; NOF_NIL: of a rank for which there is no room. */
+static inline void nof_recv_await(struct nof_nic *nic, struct nof_recv *r, uint32_t peer)
 {
-    if (peer == NULL) {
+    r->peer = peer;
+    if (peer != NOF_NIL)
+        nof_recv_list(nic, r);
+    else
         nic->eps[r->ep].unmet++;
-        return;
-    }
-    r->peer = nof_peer_index(nic, peer);
-    nof_recv_list(nic, r);
 }
 /* It does not any more. */
 static inline void nof_recv_unawait(struct nof_nic *nic, struct nof_recv *r)
 {
     if (r->listed) {
-        bool awaited = nof_peer_at(nic, r->peer)->flags & NOF_PEER_F_AWAITED;
-        nof_recv_unlist(nic, r);
-        if (awaited)
-            r->peer = NOF_NIL;
+        struct nof_peer *peer = nof_peer_at(nic, r->peer);
+        r->listed = 0;
+        r->peer = peer->flags & NOF_PEER_F_AWAITED ? NOF_NIL : r->peer;
+        nof_peer_unlist(nic, peer, &r->wait);
     } else if (!(r->kind & NOF_MATCH_ANY_SOURCE)) {
         nic->eps[r->ep].unmet--;
     }

@@ -175,7 +175,7 @@ static void unlist(struct nof_nic *nic, struct nof_send *s)
     if (!(s->marks & NOF_SEND_M_LISTED))
         return;
     s->marks &= (uint8_t)~NOF_SEND_M_LISTED;
-    nof_peer_unlist(nic, nof_peer_at(nic, s->peer), NOF_REF(NOF_REF_SEND, nof_send_index(nic, s)));
+    nof_peer_unlist(nic, nof_peer_at(nic, s->peer), &s->wait);
 }
 
 static void list(struct nof_nic *nic, struct nof_send *s)
@@ -183,7 +183,7 @@ static void list(struct nof_nic *nic, struct nof_send *s)
     if (s->marks & NOF_SEND_M_LISTED)
         return;
     s->marks |= NOF_SEND_M_LISTED;
-    nof_peer_list(nic, nof_peer_at(nic, s->peer), NOF_REF(NOF_REF_SEND, nof_send_index(nic, s)));
+    nof_peer_list(nic, nof_peer_at(nic, s->peer), NOF_REF(NOF_REF_SEND, nof_send_index(nic, s)), &s->wait);
 }
 
 /* Complete the send if every byte is in a frame and nobody need answer. */

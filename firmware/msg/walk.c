@@ -51,7 +51,7 @@ int nof_walk_cancel(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_rec
 /* r names a rank for which there was no room. */
 static void look_for_peer(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
 {
-    struct nof_peer *peer = nof_peer_await(nic, ep, (uint32_t)r->key.source);
+    const struct nof_peer *peer = nof_peer_await(nic, ep, (uint32_t)r->key.source);
     if (peer == NULL)
         return;
     if (peer->flags & NOF_PEER_F_DEAD) {
@@ -59,7 +59,7 @@ static void look_for_peer(struct nof_nic *nic, struct nof_endpoint *ep, struct n
         nof_recv_end(nic, r, peer->status);
     } else {
         ep->unmet--;
-        nof_recv_await(nic, r, peer);
+        nof_recv_await(nic, r, nof_peer_index(nic, peer));
     }
 }
 

@@ -236,13 +236,10 @@ static void waits(const struct nof_peer *p, const uint32_t *refs, unsigned n)
 
     assert_int_equal(p->expects, n);
     for (unsigned i = 0; i < n; i++) {
-        bool send = NOF_REF_KIND(refs[i]) == NOF_REF_SEND;
-        uint32_t k = NOF_REF_INDEX(refs[i]);
-
         assert_int_equal(ref, refs[i]);
-        assert_int_equal(send ? nof_send_at(nic, k)->wait_prev : nof_recv_at(nic, k)->wait_prev, before);
+        assert_int_equal(nof_peer_ties(nic, ref)->prev, before);
         before = ref;
-        ref = send ? nof_send_at(nic, k)->wait_next : nof_recv_at(nic, k)->wait_next;
+        ref = nof_peer_ties(nic, ref)->next;
     }
     assert_int_equal(ref, NOF_NIL);
 }
@@ -255,17 +252,17 @@ static void sends_and_receives_wait_in_one_list(void **state)
     (void)state;
     assert_int_equal(introduce(5, 1), NOF_OK);
     p = nof_peer_by_rank(nic, ep->index, 5);
-    nof_peer_list(nic, p, a);
-    nof_peer_list(nic, p, b);
-    nof_peer_list(nic, p, c);
+    nof_peer_list(nic, p, a, nof_peer_ties(nic, a));
+    nof_peer_list(nic, p, b, nof_peer_ties(nic, b));
+    nof_peer_list(nic, p, c, nof_peer_ties(nic, c));
     waits(p, (const uint32_t[]){c, b, a}, 3);
-    nof_peer_unlist(nic, p, b); /* from the middle */
+    nof_peer_unlist(nic, p, nof_peer_ties(nic, b)); /* from the middle */
     waits(p, (const uint32_t[]){c, a}, 2);
-    nof_peer_unlist(nic, p, a);
-    nof_peer_list(nic, p, b);
+    nof_peer_unlist(nic, p, nof_peer_ties(nic, a));
+    nof_peer_list(nic, p, b, nof_peer_ties(nic, b));
     waits(p, (const uint32_t[]){b, c}, 2);
-    nof_peer_unlist(nic, p, b);
-    nof_peer_unlist(nic, p, c);
+    nof_peer_unlist(nic, p, nof_peer_ties(nic, b));
+    nof_peer_unlist(nic, p, nof_peer_ties(nic, c));
     waits(p, NULL, 0);
 }
 

@@ -56,10 +56,11 @@ struct nof_peer *nof_peer_find_flow(const struct nof_nic *nic, struct nof_link *
     return NULL;
 }
 
-/* Of its rank alone; NULL: no room. */
-static struct nof_peer *make_awaited(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank)
+/* Of its rank alone; NULL: no room for `room` peers more of this endpoint. */
+static struct nof_peer *make_awaited(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank,
+                                     uint32_t room)
 {
-    int may = nof_share_may(&nic->peers_share, ep->peers_used, 1, nof_pool_free(&nic->peers));
+    int may = nof_share_may(&nic->peers_share, ep->peers_used, room, nof_pool_free(&nic->peers));
     uint32_t i = may ? nof_pool_take(&nic->peers) : NOF_NIL;
     if (i == NOF_NIL)
         return NULL;
@@ -95,14 +96,16 @@ static struct nof_peer *make_awaited(struct nof_nic *nic, struct nof_endpoint *e
 struct nof_peer *nof_peer_await(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank)
 {
     struct nof_peer *p = of_rank(nic, ep->index, rank);
-    return p != NULL ? p : make_awaited(nic, ep, rank);
+    return p != NULL ? p : make_awaited(nic, ep, rank, ep->size - ep->peers_used);
 }
 
 /* One that was not known: whoever waits for it already has its path watched from now on. */
 static struct nof_peer *peer_make(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank,
                                   struct nof_link *link, uint16_t remote_ep, uint16_t generation)
 {
-    struct nof_peer *p = nof_peer_await(nic, ep, rank);
+    struct nof_peer *p = of_rank(nic, ep->index, rank);
+    if (p == NULL)
+        p = make_awaited(nic, ep, rank, 1);
     if (p == NULL)
         return NULL;
     p->flags = 0;

@@ -13,7 +13,8 @@
 
 struct nof_peer *nof_peer_by_rank(const struct nof_nic *nic, uint32_t ep, uint32_t rank);
 /* For a receive that names the rank: also one that is not known yet, and so only awaited, which nof_peer_by_rank() does not
- * find. NULL: no room. The caller lists its receive there at once. */
+ * find. NULL: no room for all ranks of the job, so that one that is only awaited keeps no known one out. The caller lists its
+ * receive there at once. */
 struct nof_peer *nof_peer_await(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank);
 /* nof_peer_by_rank() for a descriptor's peer, most often that of the one before. */
 static inline struct nof_peer *nof_peer_of_desc(const struct nof_nic *nic, struct nof_endpoint *ep,

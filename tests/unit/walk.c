@@ -128,7 +128,7 @@ static unsigned dead(uint64_t first, unsigned n)
     return ended;
 }
 
-/* There are two peers at most. */
+/* There are two peers at most, and four ranks. */
 static void who_finds_no_room_is_found_by_a_walk(void **state)
 {
     const struct nof_peer *peer;
@@ -138,21 +138,36 @@ static void who_finds_no_room_is_found_by_a_walk(void **state)
     post(1, 3, 100);
     post(10, 1, 200);
     world_run_for(w, MS);
-    assert_int_equal(ep->unmet, 10);
+    assert_int_equal(ep->unmet, 12);
     cancel(0);
     assert_int_equal(world_expect(w, 0, NOF_COMP_CANCEL, 0)->status, NOF_OK);
     cancel(209);
     assert_int_equal(world_expect(w, 0, NOF_COMP_CANCEL, 209)->status, NOF_OK);
-    assert_int_equal(ep->unmet, 9);
+    assert_int_equal(ep->unmet, 10);
     introduce();
     peer = nof_peer_by_rank(nic, ep->index, 1);
     assert_non_null(peer);
     assert_int_equal(peer->expects, 9);
-    assert_int_equal(ep->unmet, 0);
+    assert_int_equal(ep->unmet, 1);
     world_close(w, 1, NOF_EPEERDEAD);
     world_run_for(w, 5 * MS);
     assert_int_equal(dead(200, 9), 9);
     assert_int_equal(ep->posted_total, 1);
+}
+
+/* There are two peers at most. */
+static void who_is_only_awaited_keeps_nobody_out(void **state)
+{
+    (void)state;
+    post(3, 2, 0);
+    post(1, 3, 100);
+    world_run_for(w, MS);
+    world_open_job(w, 1, 1, 1, 4, 7);
+    world_introduce(w, 0, 1, 1);
+    world_introduce(w, 1, 0, 0);
+    world_run_for(w, 5 * MS);
+    assert_non_null(nof_peer_by_rank(nic, ep->index, 1));
+    assert_int_equal(ep->posted_total, 4);
 }
 
 static void those_of_a_dead_peer_end_and_the_others_stay(void **state)
@@ -232,6 +247,7 @@ int main(void)
         EACH(receives_posted_before_their_peer_came_wait_for_it),
         EACH(a_peer_that_nobody_waits_for_any_more_is_gone),
         cmocka_unit_test_setup_teardown(who_finds_no_room_is_found_by_a_walk, start_narrow, end),
+        cmocka_unit_test_setup_teardown(who_is_only_awaited_keeps_nobody_out, start_narrow, end),
         EACH(those_of_a_dead_peer_end_and_the_others_stay),
         EACH(thousands_are_looked_at_in_turns),
         EACH(without_steps_it_goes_on_in_the_next_turn),

@@ -128,6 +128,18 @@ static unsigned dead(uint64_t first, unsigned n)
     return ended;
 }
 
+/* Nothing else is under way that would have the path looked at. */
+static void receives_posted_before_their_peer_came_end_when_it_falls_silent(void **state)
+{
+    (void)state;
+    post(10, 1, 0);
+    world_run_for(w, MS);
+    introduce();
+    world_cut(w, 1, true);
+    world_run_for(w, 3000 * MS);
+    assert_int_equal(dead(0, 10), 10);
+}
+
 /* There are two peers at most, and four ranks. */
 static void who_finds_no_room_is_found_by_a_walk(void **state)
 {
@@ -246,6 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         EACH(receives_posted_before_their_peer_came_wait_for_it),
         EACH(a_peer_that_nobody_waits_for_any_more_is_gone),
+        EACH(receives_posted_before_their_peer_came_end_when_it_falls_silent),
         cmocka_unit_test_setup_teardown(who_finds_no_room_is_found_by_a_walk, start_narrow, end),
         cmocka_unit_test_setup_teardown(who_is_only_awaited_keeps_nobody_out, start_narrow, end),
         EACH(those_of_a_dead_peer_end_and_the_others_stay),

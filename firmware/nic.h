@@ -358,7 +358,7 @@ struct nof_peer {
     };
     uint32_t sendq, dataq, readq; /* tails of queues; dataq is a ring */
     uint32_t waiting; /* operations that end when the peer dies: refs, tied by their `wait` */
-    uint32_t expects; /* of those, and: */
+    uint32_t expects; /* how many wait for it: those, what is still to come in, and: */
     uint32_t parked; /* sends that the host keeps until a GRANT */
     uint32_t tx_seq, tx_msgs_allowed;
     uint32_t tx_blocks_used, tx_blocks_allowed;
@@ -528,8 +528,7 @@ struct nof_endpoint {
     uint8_t flush_armed;
     uint8_t in_chores;
     uint32_t chore_next; /* in the ring of endpoints that go on in the next turn (chores.h) */
-    uint32_t
-        unmet; /* posted receives that name a rank and are on no peer's list: there was no room for one */
+    uint32_t unmet; /* posted receives that name a rank and found no room for its peer */
     uint32_t walk_at; /* receive that the walk over them (walk.h) looks at next */
     uint32_t walk_left; /* receives that this walk has still to look at; 0: none goes on */
     uint32_t unindexed; /* posted receives that are not in the table of cookies, if cookies_indexed */

@@ -18,8 +18,7 @@
 
 #define STALL_NS (10 * NOFD_MS) /* between two turns: we were not scheduled */
 #define AWAY_NS \
-    (500 * \
-     NOFD_MS) /* nearly as long as peers are patient (dead_after_ms): its reader wonders who gave us up */
+    (500 * NOFD_MS) /* likewise; told in the log, for peers may soon take us for dead (dead_after_ms) */
 #define TIMER_SLACK 1000ul /* ns; naps of some 50 us must not become 100 */
 #define OTHER_SOURCES 3u /* beside the NICs */
 

@@ -5,7 +5,7 @@
  *   a path has come up    the endpoints look at their flows: those over it that the host wants are opened
  *   a path has ended      likewise: the peers behind it die
  *   a peer has died       at once its flow is in no table any more and nothing goes to it; then its operations end, one by
- *                         one, then PEER_DEAD is said, then posted receives that name it end (walk.h) */
+ *                         one, then PEER_DEAD is said; posted receives that were on no list (walk.h) end after it */
 #ifndef NOF_FLOWS_H
 #define NOF_FLOWS_H
 

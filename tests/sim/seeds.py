@@ -38,6 +38,9 @@ class Seeds(unittest.TestCase):
         for path, said in (("/", "Is a directory"), ("/dev/zero", "a zero byte"), ("/dev/null", "names no seed")):
             done = sim("--list", path)
             self.assertEqual((done.returncode, said in done.stderr), (2, True), done.stderr)
+        self.file.write_text("1\0\n2\n3\n", encoding="ascii")  # read as if it were one, 2 would be no line's begin
+        done = sim("--list", self.file)
+        self.assertEqual((done.returncode, "a zero byte" in done.stderr), (2, True), done.stderr)
         for seed in (2**64 - 1, 2**64, 10**30):
             self.file.write_text(f"{seed}\n", encoding="ascii")
             done = sim("--list", self.file)

@@ -118,11 +118,12 @@ static void read_list(struct argp_state *state, struct arguments *a, const char 
     a->seeds = 0;
     while (f != NULL && fgets(piece, sizeof(piece), f) != NULL) {
         size_t len = strlen(piece);
-        if (len == 0)
+        bool ends = len > 0 && piece[len - 1] == '\n';
+        if (len == 0 || (!ends && len + 1 < sizeof(piece) && feof(f) == 0))
             argp_error(state, "%s holds a zero byte: is it a text?", path);
         if (begins)
             read_line(state, a, path, piece);
-        begins = len > 0 && piece[len - 1] == '\n';
+        begins = ends;
     }
     if (f != NULL && ferror(f) != 0)
         argp_failure(state, 2, errno, "cannot read %s", path);

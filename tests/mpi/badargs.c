@@ -79,7 +79,6 @@ static void collectives(void)
     FAILS(MPI_Barrier(MPI_COMM_NULL), MPI_ERR_COMM);
 }
 
-/* Nowhere to put an answer: an error, not a crash. */
 /* Rank 0 has no result, but its operand is there. */
 static void exscan_without_operand(void)
 {
@@ -91,6 +90,7 @@ static void exscan_without_operand(void)
     CHECK(v[0] == 5 && v[1] == 6);
 }
 
+/* Nowhere to put an answer: an error, not a crash. */
 static void places(void)
 {
     int v[4] = {0}, flag, index, size;

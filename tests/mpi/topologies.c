@@ -114,7 +114,6 @@ static void distributed(void)
     OK(MPI_Comm_free(&adjacent));
 }
 
-/* Factors as close together as they can be, in non-increasing order; also of large numbers, at once. */
 /* One process names all edges: the others need no more memory for them than there are edges. */
 static void named_by_one(void)
 {
@@ -146,6 +145,7 @@ static void named_by_one(void)
     free(to);
 }
 
+/* Factors as close together as they can be, in non-increasing order; also of large numbers, at once. */
 static void dims(void)
 {
     static const int wanted[][6] = {/* processes, dimensions, result */

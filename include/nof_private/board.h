@@ -40,13 +40,14 @@ struct nof_board_place {
     uint64_t bytes; /* of the message, or the room for it */
     char call[40]; /* MPI_Recv */
     char comm[48]; /* its name; "": of none */
-    uint32_t posted; /* receives of the program; of very many at least so many (NOF_BOARD_LOOKS) */
-    uint32_t sends; /* that have not ended; likewise */
+    uint32_t posted; /* receives of the program */
+    uint32_t sends; /* that have not ended */
     uint32_t unexpected; /* messages that the library holds; the NIC may hold more */
     uint32_t peers; /* in peer[] */
     int32_t peer[NOF_BOARD_PEERS]; /* ranks of MPI_COMM_WORLD */
     char missing[64]; /* what the program itself has yet to do; "": nothing is known */
-    uint8_t reserved[24];
+    uint32_t unlooked; /* not 0: more than NOF_BOARD_LOOKS are under way: at least posted, at least sends */
+    uint8_t reserved[20];
     uint64_t counted[NOF_BOARD_COUNTS]; /* once the phase is FINALIZED (library_counts.h) */
 };
 static_assert(sizeof(struct nof_board_place) == 2048, "a place on the board");

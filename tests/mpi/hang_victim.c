@@ -54,6 +54,22 @@ static void stay_away(void)
         pause();
 }
 
+/* Rank 1 waits for one of its receives, and more of the library's for collectives that rank 0 does not call are newer than these. */
+static void very_many(void)
+{
+    enum { RECEIVES = 3, COLLECTIVES = 400 };
+    MPI_Request receives[RECEIVES], collective;
+    int values[RECEIVES + COLLECTIVES];
+    if (t_rank == 0)
+        for (;;)
+            pause();
+    for (int i = 0; i < RECEIVES; i++)
+        MPI_Irecv(&values[i], 1, MPI_INT, 0, i, MPI_COMM_WORLD, &receives[i]);
+    for (int i = 0; i < COLLECTIVES; i++)
+        MPI_Ibcast(&values[RECEIVES + i], 1, MPI_INT, 0, MPI_COMM_WORLD, &collective);
+    MPI_Wait(&receives[0], MPI_STATUS_IGNORE);
+}
+
 /* A ring of synchronous sends on a communicator with a name, waited for with requests. */
 static void sends(void)
 {
@@ -175,6 +191,8 @@ int main(int argc, char **argv)
         spilled();
     else if (strcmp(way, "receives") == 0)
         receives();
+    else if (strcmp(way, "very_many") == 0)
+        very_many();
     else if (strcmp(way, "sends") == 0)
         sends();
     else if (strcmp(way, "leaks") == 0)

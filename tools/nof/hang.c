@@ -219,7 +219,7 @@ static void say(FILE *to, const struct nof_job *job, unsigned r, const struct vi
         fprintf(to, ", for %.1f s", (double)(now_ns - v->at.since_ns) / 1e9);
     if (v->waits)
         fprintf(to, "; %s%u receives posted, %u sends not ended, %lld messages unexpected",
-                v->at.posted + v->at.sends >= NOF_BOARD_LOOKS ? "at least " : "", v->at.posted, v->at.sends,
+                v->at.unlooked != 0 ? "at least " : "", v->at.posted, v->at.sends,
                 (long long)v->at.unexpected + (v->nic ? v->unexpected : 0));
     else if (v->nic)
         fprintf(to, "; its NIC holds %lld receives posted (some the library's own), %lld messages unexpected",

@@ -75,6 +75,7 @@ bool nof_board_begin(const char *call, uint64_t *since_ns, uint64_t now_ns)
     nof_board->bytes = 0;
     nof_board->posted = 0;
     nof_board->sends = 0;
+    nof_board->unlooked = 0;
     nof_board->peers = 0;
     nof_board->comm[0] = '\0';
     nof_board->missing[0] = '\0';

@@ -96,8 +96,8 @@ static uint64_t nic_nap_ns(void)
 static void nic_describe(const struct nof_sched *of)
 {
     unsigned looks = NOF_BOARD_LOOKS;
-    for (const struct nof_chan_nic_op *op = nof_chan_nic.active; op != NULL && looks-- > 0;
-         op = op->next_active) {
+    const struct nof_chan_nic_op *op = nof_chan_nic.active;
+    for (; op != NULL && looks > 0; op = op->next_active, looks--) {
         const struct nof_request *req = op->req;
         if (op->phase == NOF_OP_SEND)
             nof_board->sends++;
@@ -111,6 +111,8 @@ static void nic_describe(const struct nof_sched *of)
         if (of != NULL ? req->owner == of : ours && nof_board->kind == NOF_BOARD_CALL)
             nof_board_add_peer(op->peer);
     }
+    if (op != NULL)
+        nof_board->unlooked = 1;
     nof_board->unexpected = (uint32_t)nof_chan_claims.nic.waiting.count;
 }
 

@@ -162,7 +162,7 @@ static void shm_describe(const struct nof_sched *of)
 {
     struct nof_match_entry *e = nof_chan_claims.memory.posted.first;
     unsigned looks = NOF_BOARD_LOOKS;
-    for (; e != NULL && looks-- > 0; e = e->next) {
+    for (; e != NULL && looks > 0; e = e->next, looks--) {
         const struct nof_request *req =
             (const struct nof_request *)(const void *)((const char *)e -
                                                        offsetof(struct nof_request, claim.memory));
@@ -174,6 +174,8 @@ static void shm_describe(const struct nof_sched *of)
         if (of != NULL ? req->owner == of : ours && nof_board->kind == NOF_BOARD_CALL)
             nof_board_add_peer(e->source == NOF_MATCH_ANY ? NOF_BOARD_ANY : e->source);
     }
+    if (e != NULL)
+        nof_board->unlooked = 1;
     nof_board->sends += nof_shm.in_use;
     nof_board->unexpected += (uint32_t)nof_chan_claims.memory.waiting.count;
 }

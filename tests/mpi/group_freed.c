@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A group, or a peer communicator, that is freed while a communicator is made of it is there until that is done: rank 1 waits for rank 0 in
- * the making, and the operation of a reduction that goes on meanwhile frees it, as another thread might. */
+/* A group, or a communicator, that is freed while another is made of it or by way of it is there until that is done: rank 1 waits for rank
+ * 0 in the making, and the operation of a reduction that goes on meanwhile frees it, as another thread might. */
 #include <time.h>
 
 #include "mpitest.h"
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
     int one = 1, sum = 0, both[2] = {0, 1};
     MPI_Request request;
     MPI_Op op;
-    MPI_Comm made;
+    MPI_Comm made, all;
     MPI_Group world, local;
     t_begin(&argc, &argv, 2);
     OK(MPI_Op_create(add, 1, &op));
@@ -85,6 +85,15 @@ int main(int argc, char **argv)
         if (t_rank == 0)
             OK(MPI_Group_free(&local));
 
+        OK(MPI_Comm_dup(MPI_COMM_WORLD, &all));
+        begin_sum(op, &one, &sum, &request);
+        peers = t_rank == 1 ? all : MPI_COMM_NULL;
+        OK(MPI_Comm_create_group(all, world, i, &made));
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        is_whole(&made, 2);
+        if (t_rank == 0)
+            OK(MPI_Comm_free(&all));
+
         OK(MPI_Comm_dup(MPI_COMM_WORLD, &made));
         begin_sum(op, &one, &sum, &request);
         peers = t_rank == 1 ? made : MPI_COMM_NULL;
@@ -96,7 +105,7 @@ int main(int argc, char **argv)
             OK(MPI_Comm_free(&made));
     }
     if (t_rank == 1)
-        CHECK(freed == 2 * ROUNDS);
+        CHECK(freed == 3 * ROUNDS);
     OK(MPI_Group_free(&world));
     OK(MPI_Op_free(&op));
     return t_end();

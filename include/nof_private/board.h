@@ -13,8 +13,8 @@
 
 #define NOF_BOARD_ENV "NOF_BOARD_FD"
 #define NOF_BOARD_AFTER_NS 100000000u
-#define NOF_BOARD_LOOKS \
-    256u /* at what is under way, for one line: a rank that waits for thousands of messages sleeps often */
+/* At what is under way, for one line: a rank that waits for thousands of messages sleeps often. */
+#define NOF_BOARD_LOOKS 256u
 #define NOF_BOARD_AGAIN_NS 1000000000u /* a rank that goes on sleeping looks up, and writes anew */
 #define NOF_BOARD_PEERS 8
 #define NOF_BOARD_ANY (-1) /* peer, tag */

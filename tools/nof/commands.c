@@ -127,8 +127,8 @@ int main(int argc, char **argv)
 
     if (open_standard() != 0)
         return 1;
-    (void)signal(SIGCHLD,
-                 SIG_DFL); /* ignored by who started us, it would keep from us how our programs end */
+    /* Ignored by who started us, it would keep from us how our programs end. */
+    (void)signal(SIGCHLD, SIG_DFL);
     (void)on_exit(check_output, NULL);
     argp_err_exit_status = 2;
     argp_program_version = "nof " NOF_VERSION;

@@ -24,8 +24,8 @@ struct nof_coll_side {
     struct nof_counts counts;
     struct nof_counts displs; /* v-forms only */
     MPI_Datatype type;
-    const MPI_Datatype *
-        types; /* w-forms only; NULL is legal there for a rank that has no block, and MPI_DATATYPE_NULL of one that is empty */
+    /* w-forms only; NULL is legal there for a rank that has no block, and MPI_DATATYPE_NULL of a block that is empty */
+    const MPI_Datatype *types;
     bool each_type; /* w-form: there is no `type` */
 };
 

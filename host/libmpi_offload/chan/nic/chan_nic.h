@@ -123,8 +123,8 @@ struct nof_chan_nic_envelope {
 
 struct nof_chan_nic {
     struct nof_pmd *pmd;
-    char **
-        cards; /* of NOF_CHAN_PLACES_MIN ranks and more: what has been read of chan_cards.c, a text for each block */
+    /* In jobs of NOF_CHAN_PLACES_MIN ranks and more: what has been read, a text a block (chan_cards.c). */
+    char **cards;
     const struct nof_bar_identity *identity;
     bool nic_dead;
     int nic_dead_code; /* MPI code */

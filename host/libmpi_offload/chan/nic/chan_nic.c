@@ -13,8 +13,8 @@
 
 /* Completions per reap: enough to pay for the ring's fences, few enough to stay in L1. */
 #define REAP_BURST 32u
-/* A queue behind a full ring empties without a wake-up: look again after this. As long as nothing moves each nap is twice the one
- * before: a NIC core that shares its CPU with hundreds of ranks gets to their rings only if they let it. */
+/* A queue behind a full ring empties without a wake-up: look again after this. Where ranks outnumber the CPUs each nap is twice the
+ * one before, as long as nothing moves: a NIC core that shares its CPU with hundreds of ranks gets to their rings only if they let it. */
 #define FULL_RING_NAP_NS (100u * 1000u)
 #define NAP_MOST_NS (16u * 1000u * 1000u)
 #define CLOSING_NAP_NS 100000000u /* a rank that has died is not waited for */
@@ -74,6 +74,8 @@ static int nic_poll(void)
 static uint64_t longer_in_vain(uint64_t first_ns)
 {
     uint64_t ns = first_ns << vain_naps;
+    if (nof_lib.seated)
+        return first_ns;
     if (ns >= NAP_MOST_NS)
         return NAP_MOST_NS;
     vain_naps++;

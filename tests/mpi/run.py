@@ -126,9 +126,22 @@ class Run(unittest.TestCase):
         self.assertEqual(run("--no-such-option").returncode, 2)
         self.assertEqual(run("--feature", "pacng=on", "true").returncode, 2)
 
+    def test_source_is_to_be_compiled(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = os.path.join(folder, "a.c")
+            with open(source, "w", encoding="utf-8") as file:
+                file.write("int x;\n")
+            r = run(source)
+            self.assertEqual(r.returncode, 126)
+            self.assertIn(f"'{source}' is source: compile it", r.stderr)
+            r = subprocess.run([os.path.abspath(NOF), "run", "a.c"], cwd=folder, env=ENV, capture_output=True, text=True, check=False)
+            self.assertEqual(r.returncode, 127)
+            self.assertIn("'a.c' is source: compile it", r.stderr)
+
     def test_bad_values_are_refused_before_anything_starts(self):
         for args, said in ((("--loss", "2"), "--loss cannot be '2': it is a share from 0 to 1, such as --loss 0.02"),
                            (("--link", "0"), "--link cannot be '0'"), (("--buffer", "1"), "give --buffer 9014 or more"),
+                           (("-np", "2"), "write -n N or --np N"), (("-np2",), "write -n N or --np N"),
                            (("--delay", "1h"), "--delay cannot be '1h'"), (("--mtu", "100"), "from 576 to 9216")):
             r = run(*args, "echo", "ran")
             self.assertEqual((r.returncode, r.stdout), (2, ""))

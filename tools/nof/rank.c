@@ -156,6 +156,17 @@ static int await_exec(int fd)
     return n == (ssize_t)sizeof(code) ? code : 0;
 }
 
+static bool is_source(const char *path)
+{
+    static const char *const endings[] = {".c", ".cc", ".cpp", ".cxx", ".f", ".f90", ".f08"};
+    const char *ending = strrchr(path, '.');
+
+    for (size_t i = 0; ending != NULL && i < sizeof(endings) / sizeof(endings[0]); i++)
+        if (strcmp(ending, endings[i]) == 0)
+            return true;
+    return false;
+}
+
 static int say_exec_failed(const struct nof_job *job, int why)
 {
     struct stat st;
@@ -163,6 +174,13 @@ static int say_exec_failed(const struct nof_job *job, int why)
     if (why == EACCES && stat(job->argv[0], &st) == 0 && S_ISDIR(st.st_mode)) {
         fprintf(stderr, "%s: '%s' is a directory: name a program in it\n", job->self, job->argv[0]);
         return NOF_JOB_EXIT_EXEC;
+    }
+    if (is_source(job->argv[0]) && access(job->argv[0], F_OK) == 0) {
+        fprintf(
+            stderr,
+            "%s: '%s' is source: compile it (mpicc, mpicxx or mpifort -o PROGRAM %s), then run ./PROGRAM\n",
+            job->self, job->argv[0], job->argv[0]);
+        return why == ENOENT ? NOF_JOB_EXIT_FOUND : NOF_JOB_EXIT_EXEC;
     }
     if (why == EACCES && access(job->argv[0], F_OK) == 0 && access(job->argv[0], X_OK) != 0) {
         fprintf(stderr, "%s: '%s' is not executable; if it is a program: chmod +x %s\n", job->self,

@@ -145,6 +145,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         job->hosts = number(state, "hosts", arg, 256);
         return 0;
     case 'n':
+        if (arg[0] == 'p') /* other launchers' -np N */
+            argp_error(state, "there is no option -np here: write -n N or --np N, as in -n 4");
         job->ranks = number(state, "ranks", arg, NOF_JOB_RANKS_MAX);
         return 0;
     case OPT_FEATURE:

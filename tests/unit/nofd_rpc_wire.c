@@ -5,12 +5,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "nofd/control/daemon.h"
 #include "nofd/control/rpc.h"
+#include "nofd/sys/log.h"
 
 #define NICS 2u
 
@@ -21,6 +23,7 @@ static struct nofd_nic *by_core[NICS + 1] = {&nics[0], &nics[1], &nics[2]};
 static struct nofd_core core;
 static struct nofd_rpc_error error;
 static int stopped;
+static char said[64];
 
 void nofd_lcore_run(struct nofd_lcore *lcore, void (*fn)(struct nofd_lcore *lcore, void *arg), void *arg)
 {
@@ -31,6 +34,16 @@ void nofd_stop(struct nofd *of, int exit_code)
 {
     assert_ptr_equal(of, &d);
     stopped = 1 + exit_code;
+}
+
+void nofd_log(enum nofd_log_level level, const char *format, ...)
+{
+    va_list ap;
+
+    assert_int_equal(level, NOFD_LOG_NOTICE);
+    va_start(ap, format);
+    vsnprintf(said, sizeof(said), format, ap);
+    va_end(ap);
 }
 
 static int start(void **state)
@@ -59,6 +72,7 @@ static int start(void **state)
     core.nics = by_core;
     core.nnics = NICS + 1;
     stopped = 0;
+    said[0] = '\0';
     return 0;
 }
 
@@ -208,8 +222,10 @@ static void down_ends_the_daemon_in_order(void **state)
     (void)state;
     assert_false(call(nofd_rpc_down, "{\"now\":true}"));
     assert_int_equal(stopped, 0);
+    assert_string_equal(said, "");
     assert_true(call(nofd_rpc_down, "{}"));
     assert_int_equal(stopped, 1);
+    assert_string_equal(said, "nof down: the daemon ends");
 }
 
 #define EACH(test) cmocka_unit_test_setup_teardown(test, start, end)

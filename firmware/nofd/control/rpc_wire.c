@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nofd/sys/clock.h"
+#include "nofd/sys/log.h"
 #include "nofd/control/daemon.h"
 #include "nofd/control/parts.h"
 #include "nofd/control/rpc.h"
@@ -200,6 +201,7 @@ json_t *nofd_rpc_down(struct nofd *d, const json_t *params, struct nofd_rpc_erro
 {
     if (nofd_rpc_keys(params, NULL, 0, error) != 0)
         return NULL;
+    nofd_notice("nof down: the daemon ends");
     nofd_stop(d, 0);
     return json_pack("{s:b}", "down", 1);
 }

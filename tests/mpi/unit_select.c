@@ -136,6 +136,7 @@ static void bad_lines(void)
     is_bad("alltoall 1 17179869184G bruck", "bytes");
     is_bad("alltoall 1 18446744073709551615 bruck", "bytes");
     is_bad("\n\nalltoall 1 any", "the/table:3: 3 words: write COLLECTIVE RANKS BYTES ALGORITHM");
+    is_bad("alltoall", "the/table:1: 1 word: write COLLECTIVE RANKS BYTES ALGORITHM");
     is_bad("alltoall 1 any bruck now", "5 words");
     is_bad("alltoall 1 any bruck and some more", "7 words");
     char *text = calloc(1, 64 * 1024);

@@ -281,7 +281,8 @@ static int take_line(void *of, char *line, char *error, size_t size)
     if (words == 0)
         return 0;
     if (words != COLUMNS) {
-        snprintf(error, size, "%d words: write COLLECTIVE RANKS BYTES ALGORITHM", words);
+        snprintf(error, size, "%d word%s: write COLLECTIVE RANKS BYTES ALGORITHM", words,
+                 words == 1 ? "" : "s");
         return -1;
     }
     if (row_count == ROWS_MAX) {

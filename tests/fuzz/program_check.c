@@ -121,7 +121,7 @@ static const char *check_step(const struct said *s, uint64_t i, uint64_t round, 
         return "reserved is not 0";
     if (!works && (s->op != 0 || s->from_base != 0))
         return "fields of a reduction elsewhere";
-    if (!works && s->from != 0 && (s->opcode != NOF_STEP_SEND || (s->flags & 36) != 32))
+    if (!works && s->from != 0 && (s->opcode != NOF_STEP_SEND || (s->flags & 34) != 32))
         return "bytes that meet, of what does not say so";
     for (unsigned k = 0; k < 2; k++) {
         if (s->after[k] == NOF_STEP_NONE)

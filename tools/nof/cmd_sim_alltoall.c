@@ -15,6 +15,7 @@
 #include "sim_args.h"
 
 #define BYTES_MOST (64u << 20)
+#define SLOW_HOSTS 256u /* from here on it is told what it is at: 1024 hosts take minutes */
 
 enum {
     OPT_HOSTS = 256,
@@ -37,7 +38,7 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
-    {"hosts", OPT_HOSTS, "N[,N]", 0, "hosts, 2 to 1024 (default 16)", 0},
+    {"hosts", OPT_HOSTS, "N[,N]", 0, "hosts, 2 to 1024 (default 16); 1024 take minutes", 0},
     {"link", OPT_LINK, "RATE", 0, "rate of each host's link (default 100gbit)", 0},
     {"bytes", OPT_BYTES, "SIZE", 0, "bytes of each message (default 64k)", 0},
     {"sizes", OPT_SIZES, "SIZE[,SIZE]", 0,
@@ -140,6 +141,9 @@ static int run(struct arguments *a, json_t *rows)
         for (unsigned k = 0; k < a->bytes.count; k++) {
             w->hosts = (unsigned)a->hosts.value[i];
             w->bytes = a->bytes.value[k];
+            if (w->hosts >= SLOW_HOSTS)
+                fprintf(stderr, "nof sim alltoall: %u hosts, %llu bytes: this takes a while\n", w->hosts,
+                        (unsigned long long)w->bytes);
             int status = nof_sim_run_alltoall(w);
             if (status != 0 || w->problem[0] != '\0') {
                 fprintf(stderr, "nof sim alltoall: %s\n",

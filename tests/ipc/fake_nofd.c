@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,6 +230,26 @@ void fake_answer(struct fake_nofd *f)
         memcpy(CMSG_DATA(c), f->fds, fd_bytes);
     }
     CHECK(sendmsg(f->socket, &msg, MSG_NOSIGNAL) > 0);
+}
+
+static void *answer_thread(void *of)
+{
+    fake_answer(of);
+    return NULL;
+}
+
+int fake_attach(struct fake_nofd *f, const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_out,
+                char *text, size_t text_bytes)
+{
+    pthread_t thread;
+    int rc;
+
+    text[0] = '\0';
+    if (pthread_create(&thread, NULL, answer_thread, f) != 0)
+        abort();
+    rc = nof_pmd_attach(args, pmd_out, text, text_bytes);
+    pthread_join(thread, NULL);
+    return rc;
 }
 
 unsigned fake_get(struct fake_nofd *f, struct nof_desc *descs, unsigned n)

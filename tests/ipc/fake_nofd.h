@@ -15,6 +15,7 @@
 #include "nof/bar.h"
 #include "nof/desc.h"
 #include "nof_private/ring.h"
+#include "pmd_driver.h"
 
 #define FAKE_SLOTS 127u
 #define FAKE_STAGING_BYTES 8192u
@@ -52,6 +53,9 @@ void fake_open(struct fake_nofd *f);
 void fake_share(struct fake_nofd *f, uint32_t nslots, uint32_t slot);
 /* Accepts one rank, reads its request, answers with reply and descriptors. */
 void fake_answer(struct fake_nofd *f);
+/* nof_pmd_attach() with its answer from a thread of its own; text is empty where nothing is said. */
+int fake_attach(struct fake_nofd *f, const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_out,
+                char *text, size_t text_bytes);
 unsigned fake_get(struct fake_nofd *f, struct nof_desc *descs, unsigned n);
 /* Puts completions in (waits for room) and wakes the host if it sleeps. */
 void fake_complete(struct fake_nofd *f, const struct nof_comp *comps, unsigned n);

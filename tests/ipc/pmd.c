@@ -44,25 +44,12 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     return rc;
 }
 
-static void *answer_thread(void *unused)
-{
-    (void)unused;
-    fake_answer(&fake);
-    return NULL;
-}
-
 static int attach(struct nof_pmd **pmd_out)
 {
     struct nof_pmd_attach_args args = {
         .socket = fake.address, .job_id = 77, .job_key = {1, 2, 3}, .rank = 5, .size = 8, .nic = 1};
-    pthread_t thread;
-    int rc;
 
-    text[0] = '\0';
-    assert_int_equal(pthread_create(&thread, NULL, answer_thread, NULL), 0);
-    rc = nof_pmd_attach(&args, pmd_out, text, sizeof(text));
-    pthread_join(thread, NULL);
-    return rc;
+    return fake_attach(&fake, &args, pmd_out, text, sizeof(text));
 }
 
 static double seconds(void)

@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -20,25 +19,12 @@
 static struct fake_nofd fake;
 static char text[512];
 
-static void *answer_thread(void *unused)
-{
-    (void)unused;
-    fake_answer(&fake);
-    return NULL;
-}
-
 static int attach(struct nof_pmd **pmd_out)
 {
     struct nof_pmd_attach_args args = {
         .socket = fake.address, .job_id = 77, .job_key = {1, 2, 3}, .rank = 5, .size = 8, .nic = 1};
-    pthread_t thread;
-    int rc;
 
-    text[0] = '\0';
-    assert_int_equal(pthread_create(&thread, NULL, answer_thread, NULL), 0);
-    rc = nof_pmd_attach(&args, pmd_out, text, sizeof(text));
-    pthread_join(thread, NULL);
-    return rc;
+    return fake_attach(&fake, &args, pmd_out, text, sizeof(text));
 }
 
 /* Their numbers may be those of the program's own files by then. */

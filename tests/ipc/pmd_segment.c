@@ -31,25 +31,12 @@ static struct nof_segment_bell *bells;
 static struct nof_roster *roster;
 static char text[512];
 
-static void *answer_thread(void *unused)
-{
-    (void)unused;
-    fake_answer(&fake);
-    return NULL;
-}
-
 static int attach(struct nof_pmd **pmd_out)
 {
     struct nof_pmd_attach_args args = {
         .socket = fake.address, .job_id = 77, .rank = 5, .size = 8, .shares = true, .local_ranks = SLOTS};
-    pthread_t thread;
-    int rc;
 
-    text[0] = '\0';
-    assert_int_equal(pthread_create(&thread, NULL, answer_thread, NULL), 0);
-    rc = nof_pmd_attach(&args, pmd_out, text, sizeof(text));
-    pthread_join(thread, NULL);
-    return rc;
+    return fake_attach(&fake, &args, pmd_out, text, sizeof(text));
 }
 
 static void open_all(void)

@@ -73,7 +73,7 @@ static void be(int rank, int size)
     nof_lib.world_rank = rank;
     nof_lib.world_size = size;
     gets = 0;
-    check(nof_chan_nic_read_cards() == 0);
+    check(nof_chan_nic_cards_open() == 0);
 }
 
 /* together: in one value, or one by one. */

@@ -38,7 +38,7 @@ int nof_chan_nic_put_cards(void)
     return 0;
 }
 
-int nof_chan_nic_read_cards(void)
+int nof_chan_nic_cards_open(void)
 {
     return 0;
 }

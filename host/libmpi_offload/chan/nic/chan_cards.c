@@ -112,6 +112,7 @@ static int put_block(int block)
         len += (size_t)rc;
     }
     block_key(block, key);
+    nof_chan_nic.cards[block] = strdup(value); /* so that it asks for none of them again; NULL: it does */
     return nof_launch->put(key, value);
 }
 
@@ -174,7 +175,7 @@ static int fetch_block(int block)
     return nof_chan_nic.cards[block] != NULL ? 0 : ENOMEM;
 }
 
-int nof_chan_nic_read_cards(void)
+int nof_chan_nic_cards_open(void)
 {
     nof_chan_nic.cards = calloc((size_t)(nof_lib.world_size - 1) / BLOCK + 1, sizeof(*nof_chan_nic.cards));
     return nof_chan_nic.cards == NULL ? -1 : 0;

@@ -193,11 +193,11 @@ void nof_chan_nic_polling(struct nof_polling_set *set_out);
 int nof_chan_nic_put_card(void);
 /* What a rank has published: "<card in hex>:<pid>:<version of the wire>:<host>". 0, or the errno of the launcher's refusal. */
 int nof_chan_nic_card_text(int world_rank, char value[NOF_LAUNCH_VALUE_BYTES]);
-/* Those of many at a time. Rank 0, before another fence: 0, or -1. */
+/* Those of many at a time: first of all, 0, or -1 without memory. */
+int nof_chan_nic_cards_open(void);
+/* Rank 0, before another fence: 0, or -1. */
 int nof_chan_nic_put_cards(void);
-/* Behind it: 0, or -1 without memory. */
-int nof_chan_nic_read_cards(void);
-/* nof_chan_nic_card_text() from there. ENOENT: it is not in there. */
+/* nof_chan_nic_card_text() from there, behind it. ENOENT: it is not in there. */
 int nof_chan_nic_card_together(int world_rank, char value[NOF_LAUNCH_VALUE_BYTES]);
 
 /* Of chan_peer.c. */

@@ -69,16 +69,16 @@ int nof_chan_nic_publish_places(char *text, size_t text_bytes)
     bool asked_for = nof_lib.world_size >= NOF_CHAN_PLACES_MIN;
     if (nof_lib.world_size == 1)
         return 0;
-    if ((asked_for && nof_lib.world_rank == 0 && (publish_all() != 0 || nof_chan_nic_put_cards() != 0)) ||
+    if (asked_for && nof_chan_nic_cards_open() != 0) {
+        snprintf(text, text_bytes, "no memory for the cards of %d ranks", nof_lib.world_size);
+        return -1;
+    }
+    if ((asked_for && nof_lib.world_rank == 0 && (nof_chan_nic_put_cards() != 0 || publish_all() != 0)) ||
         nof_launch->fence() != 0) {
         snprintf(text, text_bytes,
                  "the launcher (%s) did not tell, or was not told, which ranks share a NIC: it, or another "
                  "rank, ended",
                  nof_launch->title);
-        return -1;
-    }
-    if (asked_for && nof_chan_nic_read_cards() != 0) {
-        snprintf(text, text_bytes, "no memory for the cards of %d ranks", nof_lib.world_size);
         return -1;
     }
     return 0;

@@ -227,7 +227,7 @@ int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
     uint32_t n = view->payload_bytes;
     if (peer->rx_skip)
         return NOF_OK;
-    if (view->fields_bytes != NOF_WIRE_MSG_MORE_BYTES || peer->rx_left == 0 ||
+    if (view->fields_bytes < NOF_WIRE_MSG_MORE_BYTES || peer->rx_left == 0 ||
         nof_get32(view->fields + NOF_WIRE_MORE_SEQ) != peer->rx_seq - 1 ||
         nof_get64(view->fields + NOF_WIRE_MORE_OFFSET) != peer->rx_pos || n > peer->rx_left ||
         (n == 0 && !failed))

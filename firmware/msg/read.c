@@ -14,14 +14,28 @@ static uint32_t least(uint64_t a, uint64_t b)
     return (uint32_t)(a < b ? a : b);
 }
 
+/* The most that a frame of an eager message has, so that all of them are alike. Frames of one size leave as one run where a
+ * kernel cuts them (docs/decisions/0066), and there are no more of them than if all but the last were full. */
+static uint32_t even_body(const struct nof_send *s, uint32_t body_max)
+{
+    uint32_t more = NOF_WIRE_MSG_MORE_BYTES, bytes = (uint32_t)s->len + NOF_WIRE_MSG_BYTES - more;
+    uint32_t n = (bytes + body_max - more - 1) / (body_max - more);
+
+    return n > 1 ? (bytes + n - 1) / n + more : body_max;
+}
+
 /* The frame that carries the message from byte `offset` on, behind `before` bytes of this read; limit: bytes that may be taken
  * now. */
 static struct piece plan(const struct nof_send *s, uint64_t offset, uint64_t before, uint64_t limit,
-                         uint32_t body_max)
+                         uint32_t body_max, bool even)
 {
     if (s->state != NOF_SEND_DATA) {
         uint32_t fields = offset == 0 ? NOF_WIRE_MSG_BYTES : NOF_WIRE_MSG_MORE_BYTES;
-        return (struct piece){fields, least(limit, body_max - fields)};
+        struct piece p = {fields, least(limit, body_max - fields)};
+        if (even && offset > 0 && offset + p.payload_bytes == s->len &&
+            body_max - fields - p.payload_bytes < NOF_READ_FRAMES)
+            p.fields_bytes = body_max - p.payload_bytes;
+        return p;
     }
     uint64_t rest = s->wanted - s->sent - before;
     if (s->delta && !s->ended)
@@ -42,7 +56,7 @@ void nof_read_fields(const struct nof_nic *nic, const struct nof_send *s, uint64
         nof_put64(at + NOF_WIRE_DATA_OFFSET, offset);
         if (fields_bytes == NOF_WIRE_DATA_LAST_BYTES)
             nof_put64(at + NOF_WIRE_DATA_LEN, s->len);
-    } else if (fields_bytes == NOF_WIRE_MSG_BYTES) {
+    } else if (offset == 0) {
         uint64_t handle = 0;
         if (s->flags & NOF_DESC_F_SYNC)
             handle = nof_handle(nof_send_index(nic, s), s->obj.gen) | NOF_HANDLE_SYNC;
@@ -56,6 +70,7 @@ void nof_read_fields(const struct nof_nic *nic, const struct nof_send *s, uint64
         nof_put32(at + NOF_WIRE_MORE_SEQ, s->seq);
         nof_put32(at + NOF_WIRE_MORE_PAD, 0);
         nof_put64(at + NOF_WIRE_MORE_OFFSET, offset);
+        memset(at + NOF_WIRE_MSG_MORE_BYTES, 0, fields_bytes - NOF_WIRE_MSG_MORE_BYTES);
     }
 }
 
@@ -74,9 +89,14 @@ static uint32_t lay_out(struct nof_nic *nic, struct nof_link *link, const struct
                 (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) == 0;
     if (r->summed)
         sum_bytes = nof_path_sum_bytes(link->path);
+    bool even =
+        s->state != NOF_SEND_DATA && link->path != NULL && !r->summed && nof_path_long_more(link->path);
+    if (even)
+        body_max = even_body(s, body_max);
+    r->last = r->longer = 0;
     /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
     do {
-        struct piece p = plan(s, offset, limit - left, left, body_max);
+        struct piece p = plan(s, offset, limit - left, left, body_max, even);
         uint8_t *body;
         if (n > 0 && p.payload_bytes == left && offset + left < end)
             break; /* what does not fill a frame goes with the next block */
@@ -86,7 +106,10 @@ static uint32_t lay_out(struct nof_nic *nic, struct nof_link *link, const struct
         nof_read_fields(nic, s, offset, p.fields_bytes, body);
         r->frame[n] = frame;
         r->body_bytes[n] = (uint16_t)(p.fields_bytes + p.payload_bytes);
-        r->last = p.fields_bytes == NOF_WIRE_DATA_LAST_BYTES;
+        if (s->state == NOF_SEND_DATA)
+            r->last = p.fields_bytes == NOF_WIRE_DATA_LAST_BYTES;
+        else if (offset > 0)
+            r->longer = (uint8_t)(p.fields_bytes - NOF_WIRE_MSG_MORE_BYTES);
         nic->bufs[n] = (struct nof_buf){.base = body + p.fields_bytes,
                                         .len_bytes = p.payload_bytes,
                                         .sum = p.payload_bytes == sum_bytes ? nof_path_sum_at(body) : NULL};
@@ -138,6 +161,7 @@ void nof_read_fail(struct nof_nic *nic, struct nof_read *r, int status)
         fields = NOF_WIRE_MSG_BYTES;
     else if (r->last)
         fields = NOF_WIRE_DATA_LAST_BYTES;
+    r->longer = 0;
     r->body_bytes[0] = (uint16_t)fields;
 }
 
@@ -147,17 +171,20 @@ static inline void emit_frame(struct nof_nic *nic, struct nof_link *link, struct
     uint8_t type = r->first_type;
     uint8_t flags = r->failed;
     uint32_t fields = NOF_WIRE_MSG_MORE_BYTES;
+    bool final = k + 1u == r->nframes;
     static_assert(NOF_WIRE_MSG_MORE_BYTES == NOF_WIRE_DATA_BYTES, "one default for both");
     if (type == NOF_WIRE_MSG && k == 0) {
         fields = NOF_WIRE_MSG_BYTES;
         flags |= r->sync ? NOF_WIRE_MSG_F_SYNC : 0;
     } else if (type == NOF_WIRE_MSG) {
         type = NOF_WIRE_MSG_MORE;
-    } else if (r->last && k + 1u == r->nframes) {
+    } else if (r->last && final) {
         fields = NOF_WIRE_DATA_LAST_BYTES;
         flags |= r->failed ? 0 : NOF_WIRE_DATA_F_LAST;
     }
     flags |= r->ranged ? NOF_WIRE_DATA_F_RANGE : 0;
+    if (type == NOF_WIRE_MSG_MORE && final)
+        fields += r->longer;
     nof_link_send(nic, link, r->frame[k], type, flags, peer->ep, peer->remote_ep, fields, r->body_bytes[k],
                   r->summed);
 }

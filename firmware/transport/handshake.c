@@ -53,7 +53,7 @@ static void hello_send(struct nof_path *p)
     struct nof_transport *t = p->t;
     const uint8_t *key = t->cfg.ops->job_key(t->cfg.up, p->job_id);
     uint8_t f[NOF_WIRE_HELLO_BYTES];
-    uint8_t flags = window_log2(t->window_frames);
+    uint8_t flags = window_log2(t->window_frames) | NOF_WIRE_HELLO_F_LONG_MORE;
     uint8_t head[NOF_PACKET_HEAD_BYTES];
     uint16_t ip_sum = p->ip_sum;
     uint32_t pad = p->mtu_bytes - NOF_PACKET_IP_OVERHEAD_BYTES - (uint32_t)sizeof(f);
@@ -248,6 +248,7 @@ static void bind_peer(struct nof_path *p, const uint8_t *f, uint8_t flags, uint3
     /* The peer has fallen back to this size: most networks are as narrow in our direction. */
     if (p->mtu_bytes > ip_bytes && ip_bytes >= NOF_MTU_MIN_BYTES)
         p->mtu_bytes = (uint16_t)ip_bytes;
+    p->long_more = (flags & NOF_WIRE_HELLO_F_LONG_MORE) != 0;
     p->window_frames = (uint16_t)(window < p->t->window_frames ? window : p->t->window_frames);
     nof_reorder_init(&p->reorder, nof_get32(f + NOF_WIRE_HELLO_PN));
     p->flow_msgs = nof_get32(f + NOF_WIRE_HELLO_FLOW_MSGS);

@@ -331,6 +331,11 @@ uint32_t nof_path_body_max(const struct nof_path *path)
     return path->mtu_bytes - NOF_PACKET_IP_OVERHEAD_BYTES;
 }
 
+bool nof_path_long_more(const struct nof_path *path)
+{
+    return path->long_more;
+}
+
 uint32_t nof_path_sum_bytes(const struct nof_path *path)
 {
     return path->t->join.len_bytes;

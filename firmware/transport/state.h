@@ -97,6 +97,7 @@ struct nof_path {
     bool closed_by_peer : 1;
     bool orderly : 1; /* nobody's death: nof_path_close(), here or there */
     bool inside : 1; /* to another core of our own NIC (its address is ours), which needs no link */
+    bool long_more : 1; /* the peer takes a MSG_MORE with longer fields */
     bool dirty;
     bool want_ready : 1;
     bool asking : 1; /* nof_mtu_doubt() waits for the answer to its last probe */

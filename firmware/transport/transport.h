@@ -119,6 +119,8 @@ bool nof_transport_room(struct nof_transport *t);
 bool nof_transport_waits(const struct nof_transport *t);
 /* Largest sum of fields and payload in one frame. Never shrinks once the path is up. */
 uint32_t nof_path_body_max(const struct nof_path *path);
+/* Does the peer take a MSG_MORE whose fixed fields are longer than their 16 bytes? */
+bool nof_path_long_more(const struct nof_path *path);
 
 /* A frame to fill: *body_out has room for body_bytes (fields, then payload). NULL when the port's
  * pool is empty. Either nof_path_send() or nof_path_frame_drop() takes it back. */

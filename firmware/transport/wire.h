@@ -73,9 +73,10 @@ enum nof_wire_type {
  * to the type. */
 #define NOF_WIRE_F_ACK_NOW 0x80u
 
-/* FLAGS of HELLO: log2 of the window in which the sender takes packets, and "my side is up" (such a
- * HELLO is not answered). */
+/* FLAGS of HELLO: log2 of the window in which the sender takes packets, "I take MSG_MORE with longer fixed
+ * fields", and "my side is up" (such a HELLO is not answered). */
 #define NOF_WIRE_HELLO_F_WINDOW 0x0fu
+#define NOF_WIRE_HELLO_F_LONG_MORE 0x10u
 #define NOF_WIRE_HELLO_F_UP 0x80u
 
 /* FLAGS of ACKS: a frame since the last one came with "congestion experienced" (RFC 3168). */

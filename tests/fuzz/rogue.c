@@ -54,13 +54,14 @@ void rogue_hello(struct rogue *r, int known, uint32_t first_pn)
 {
     uint8_t f[NOF_WIRE_HELLO_BYTES];
     uint8_t text[3 + NOF_WIRE_HELLO_TAG] = {NOF_WIRE_VERSION, NOF_WIRE_HELLO, WINDOW_LOG2};
-    struct nof_packet_fill fill = {
-        .type = NOF_WIRE_HELLO, .flags = WINDOW_LOG2, .fields_bytes = NOF_WIRE_HELLO_BYTES};
+    struct nof_packet_fill fill = {.type = NOF_WIRE_HELLO, .fields_bytes = NOF_WIRE_HELLO_BYTES};
     if (!known) {
         r->conn += 0x10000;
         r->nonce++;
         r->pn = first_pn;
     }
+    text[2] |= r->nonce & 1 ? NOF_WIRE_HELLO_F_LONG_MORE : 0;
+    fill.flags = text[2];
     nof_put64(f + NOF_WIRE_HELLO_JOB, r->job);
     nof_put64(f + NOF_WIRE_HELLO_SRC_NIC, r->nic_id);
     nof_put64(f + NOF_WIRE_HELLO_DST_NIC, r->core_id);
@@ -344,7 +345,7 @@ static uint32_t fields_of(const struct rogue *r, struct rogue_flow *flow, const 
     case NOF_WIRE_MSG_MORE:
         nof_put32(f + NOF_WIRE_MORE_SEQ, flow->seq - 1);
         nof_put64(f + NOF_WIRE_MORE_OFFSET, flow->pos);
-        return NOF_WIRE_MSG_MORE_BYTES;
+        return NOF_WIRE_MSG_MORE_BYTES + (rec[R_TAG] >= 240 ? rec[R_TAG] - 239u : 0);
     case NOF_WIRE_CTS:
         nof_put64(f + NOF_WIRE_CTS_SENDER, handle);
         nof_put64(f + NOF_WIRE_CTS_RECEIVER, (uint64_t)1 << 32 | rec[R_MORE]);

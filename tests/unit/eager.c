@@ -125,6 +125,26 @@ static void more_than_was_said_breaks_the_protocol(void **state)
     assert_int_equal(more(1400, 1601), NOF_EPROTO);
 }
 
+/* Of a peer that makes its frames equal. */
+static void a_piece_may_have_longer_fields_but_not_shorter_ones(void **state)
+{
+    (void)state;
+    receive(10000, 1);
+    assert_int_equal(arrives(envelope(NOF_WIRE_MSG, 3000, 1400)), NOF_OK);
+    for (unsigned longer = 0; longer < 2; longer++) {
+        view.type = NOF_WIRE_MSG_MORE;
+        memset(fields, 0, sizeof fields);
+        nof_put32(fields + NOF_WIRE_MORE_SEQ, p.peer->rx_seq - 1);
+        nof_put64(fields + NOF_WIRE_MORE_OFFSET, 1400);
+        view.fields_bytes = longer ? NOF_WIRE_MSG_MORE_BYTES + 16 : NOF_WIRE_MSG_MORE_BYTES - 1;
+        view.payload = p.out + 1400;
+        view.payload_bytes = 1600;
+        assert_int_equal(nof_eager_more_rx(p.nic, p.peer, &view, 1), longer ? NOF_OK : NOF_EPROTO);
+    }
+    world_run_for(p.w, MS);
+    assert_memory_equal(world_payload(p.w, 1, world_expect(p.w, 1, NOF_COMP_RECV, 1), p.in), p.out, 3000);
+}
+
 static void a_piece_that_is_not_the_next_breaks_the_protocol(void **state)
 {
     (void)state;
@@ -301,6 +321,7 @@ int main(void)
         EACH(or_waits_for_it),
         EACH(pieces_come_in_order_until_all_are_here),
         EACH(more_than_was_said_breaks_the_protocol),
+        EACH(a_piece_may_have_longer_fields_but_not_shorter_ones),
         EACH(a_piece_that_is_not_the_next_breaks_the_protocol),
         EACH(only_what_is_wanted_is_kept),
         EACH(what_breaks_the_protocol_is_refused_and_costs_nothing),

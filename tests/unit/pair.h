@@ -25,15 +25,12 @@ struct pair {
     struct nof_peer *their_peer;
 };
 
-/* max_sends 0: as many as there are by default. */
-static inline struct pair pair_begin_with(int dma_inline, uint32_t max_sends)
+/* In a world of two NICs. */
+static inline struct pair pair_of(const struct world_config *cfg)
 {
-    struct world_config cfg = {.nics = 2, .mtu = 1500, .dma_inline = dma_inline, .delta = 1, .seed = 1};
     struct pair p;
 
-    cfg.nic = (struct nof_nic_config){
-        .max_endpoints = 2, .max_peers = 16, .max_sends = max_sends, .max_envelopes = 512};
-    p.w = world_init(&cfg);
+    p.w = world_init(cfg);
     world_open(p.w, 0, 0, 4);
     world_open(p.w, 1, 1, 4);
     world_run_for(p.w, 5 * MS);
@@ -52,6 +49,16 @@ static inline struct pair pair_begin_with(int dma_inline, uint32_t max_sends)
         while (world_take(p.w, i) != NULL)
             continue;
     return p;
+}
+
+/* max_sends 0: as many as there are by default. */
+static inline struct pair pair_begin_with(int dma_inline, uint32_t max_sends)
+{
+    struct world_config cfg = {.nics = 2, .mtu = 1500, .dma_inline = dma_inline, .delta = 1, .seed = 1};
+
+    cfg.nic = (struct nof_nic_config){
+        .max_endpoints = 2, .max_peers = 16, .max_sends = max_sends, .max_envelopes = 512};
+    return pair_of(&cfg);
 }
 
 static inline struct pair pair_begin(int dma_inline)

@@ -134,9 +134,8 @@ int nof_attr_delete(const struct nof_attr_owner *owner, int number)
     if (rc != MPI_SUCCESS)
         return rc;
     struct nof_attr **link = find(owner->list, keyval);
-    if (*link == NULL)
-        return nof_error(MPI_ERR_KEYVAL, "the object has no attribute of key %d", number);
-    return delete_at(owner, link);
+    /* Nothing to delete is no error: the standard names none, and programs (libsc) count on it. */
+    return *link == NULL ? MPI_SUCCESS : delete_at(owner, link);
 }
 
 /* Copies of a list, because callbacks may change it. The one set first comes first. */

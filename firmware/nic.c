@@ -407,6 +407,7 @@ void nof_nic_stalled(struct nof_nic *nic, uint64_t now_ns, uint64_t stalled_ns)
 {
     begin(nic, now_ns);
     nof_patience_stalled(nic, stalled_ns);
+    nof_grants_stalled(nic, stalled_ns);
     nof_transport_stalled(nic->transport, now_ns, stalled_ns);
     nof_transport_flush(nic->transport);
 }

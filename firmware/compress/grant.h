@@ -27,6 +27,8 @@
 
 /* Compression was switched or its threshold moved: nothing is asked for, ended or forgotten. */
 void nof_grants_set(struct nof_nic *nic);
+/* What came in that time has not been heard: no sender was late with END. */
+void nof_grants_stalled(struct nof_nic *nic, uint64_t stalled_ns);
 /* Lines of a new predictor, as a power of two: as wished, and as there is room for. */
 uint8_t nof_grants_log2(const struct nof_nic *nic);
 /* Into the index of a table, and out again. */

@@ -47,6 +47,16 @@ static struct nof_grant *take(struct nof_nic *nic)
     return NULL;
 }
 
+void nof_grants_stalled(struct nof_nic *nic, uint64_t stalled_ns)
+{
+    /* bound: predictors, 256; paid by the core that was not scheduled */
+    for (uint32_t i = 0; i < nic->grants.count; i++) {
+        struct nof_grant *ch = &nic->grants.rx[i];
+        uint64_t revoked_ns = ch->revoked_ns + stalled_ns;
+        ch->revoked_ns = revoked_ns < nic->now_ns ? revoked_ns : nic->now_ns;
+    }
+}
+
 /* Is it time for another grant? It is counted then. */
 static bool may_grant(struct nof_nic *nic)
 {

@@ -206,6 +206,26 @@ static void an_idle_predictor_goes_to_who_asks(void **state)
     world_fini(w);
 }
 
+/* END of who is asked back may have come while nobody looked: were his predictor taken, his next chunks would not decode. */
+static void time_in_which_the_core_did_not_run_is_no_silence_of_who_is_asked_back(void **state)
+{
+    (void)state;
+    struct world *w = ranks(3, 3, 0, 1);
+    struct nof_grant *rx = &world_nic(w, 1)->grants.rx[0];
+    uint64_t patience_ns = 4 * world_nic(w, 1)->features[NOF_F_DEAD_AFTER] * MS;
+    passes(w, 0, 1, SMALL);
+    rx->state = NOF_GRANT_REVOKED; /* REVOKE is on its way */
+    rx->revoked_ns = world_now(w);
+    world_run_for(w, patience_ns + 10 * MS);
+    nof_nic_stalled(world_nic(w, 1), world_now(w), patience_ns);
+    passes(w, 2, 1, SMALL);
+    assert_int_equal(counted(w, 1, NOF_C_CODEC_GRANTED), 1);
+    world_run_for(w, patience_ns);
+    passes(w, 2, 1, SMALL);
+    assert_int_equal(counted(w, 1, NOF_C_CODEC_GRANTED), 2);
+    world_fini(w);
+}
+
 static void a_sender_takes_an_idle_predictor_of_its_own(void **state)
 {
     (void)state;
@@ -288,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_chunk_that_does_not_decode_ends_its_message_alone),
         cmocka_unit_test(another_epoch_does_not_decode),
         cmocka_unit_test(an_idle_predictor_goes_to_who_asks),
+        cmocka_unit_test(time_in_which_the_core_did_not_run_is_no_silence_of_who_is_asked_back),
         cmocka_unit_test(a_sender_takes_an_idle_predictor_of_its_own),
         cmocka_unit_test(a_dead_peer_leaves_no_predictor),
         cmocka_unit_test(a_receiver_that_is_off_refuses),

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -147,12 +148,18 @@ static void why_it_could_not_start_is_told(void **state)
 {
     static const struct {
         const char *script, *why;
+        int signal;
+        bool crashed;
     } ways[] = {
-        {"exit 10", "nofd-dma is of another build than nofd"},
-        {"exit 12", "the kernel does not let a helper shut itself in (seccomp)"},
-        {"exit 13", NULL},
-        {"exit 0", NULL},
-        {"kill -9 $$", NULL},
+        {"exit 10", "nofd-dma is of another build than nofd", 0, false},
+        {"exit 12", "the kernel does not let a helper shut itself in (seccomp)", 0, false},
+        {"exit 13", NULL, 0, false},
+        {"exit 0", NULL, 0, false},
+        {"exit 127", "nofd-dma ends as soon as it is started; by hand, `nofd-dma </dev/null` may say why", 0,
+         false},
+        {"kill -KILL $$", NULL, SIGKILL, false},
+        {"kill -TERM $$", NULL, SIGTERM, false},
+        {"kill -SYS $$", "nofd-dma crashes before it has done anything", SIGSYS, true},
     };
 
     (void)state;
@@ -168,8 +175,24 @@ static void why_it_could_not_start_is_told(void **state)
             assert_null(why);
         else
             assert_string_equal(why, ways[i].why);
+        assert_int_equal(process.signal, ways[i].signal);
+        assert_int_equal(process.crashed, ways[i].crashed);
         nofd_dma_process_free(&process);
     }
+}
+
+/* Others have worked, and will. */
+static void a_crash_in_the_midst_of_work_is_no_reason_to_start_no_other(void **state)
+{
+    (void)state;
+    is("exec sleep 600");
+    assert_int_equal(start_process(), 0);
+    process.ring->taken = 1;
+    assert_int_equal(kill(process.pid, SIGSEGV), 0);
+    assert_null(reap());
+    assert_int_equal(process.signal, SIGSEGV);
+    assert_true(process.crashed);
+    nofd_dma_process_free(&process);
 }
 
 static void one_that_is_killed_ends(void **state)
@@ -256,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         EACH(it_finds_its_user_in_the_ring_and_its_descriptors_in_place),
         EACH(why_it_could_not_start_is_told),
+        EACH(a_crash_in_the_midst_of_work_is_no_reason_to_start_no_other),
         EACH(one_that_is_killed_ends),
         EACH(without_a_program_there_is_a_sentence_and_nothing_stays_open),
         EACH(without_descriptors_nothing_stays_open_either),

@@ -320,12 +320,25 @@ static unsigned retire(struct nofd_lcore *lcore, struct nofd_dma_helper *helper,
     return n;
 }
 
-static bool take_back(struct nofd_dma_order *order, bool dead)
+/* What a helper died over is copied once more: that changes nothing, for until the copy ends the bytes are ours. Not what
+ * we killed it for, and not for ever: it may be what helpers die of. */
+static bool is_copied_again(const struct nofd_dma_pool *pool, const struct nofd_dma_helper *helper,
+                            const struct nofd_dma_slot *slot)
 {
+    return !helper->killed && pool->lcore->now_ns - slot->queued_ns <= pool->timeout_ns;
+}
+
+/* From a dead helper: what it has not done. From a living one: what it has not claimed. */
+static bool take_back(const struct nofd_dma_pool *pool, const struct nofd_dma_helper *helper,
+                      const struct nofd_dma_slot *slot, bool dead)
+{
+    struct nofd_dma_order *order = &helper->process.ring->orders[slot - helper->slots];
     uint32_t queued = NOFD_ORDER_QUEUED;
+    uint32_t state = load(&order->state);
 
     if (dead)
-        return load(&order->state) == NOFD_ORDER_QUEUED;
+        return state == NOFD_ORDER_QUEUED ||
+               (state == NOFD_ORDER_CLAIMED && is_copied_again(pool, helper, slot));
     return __atomic_compare_exchange_n(&order->state, &queued, NOFD_ORDER_STOLEN, false, __ATOMIC_ACQ_REL,
                                        __ATOMIC_ACQUIRE);
 }
@@ -342,7 +355,7 @@ static void steal(struct nofd_dma_pool *pool, struct nofd_dma_helper *helper, bo
         struct nofd_dma_slot *slot = slot_at(helper, i);
 
         if (slot->state != NOFD_SLOT_POSTED || (blocked != NULL && slot->rank == blocked) ||
-            !take_back(order_at(helper, i), dead))
+            !take_back(pool, helper, slot, dead))
             continue;
         slot->state = NOFD_SLOT_OVER;
         if (slot->rank == NULL)
@@ -387,7 +400,7 @@ static void give_stolen(struct nofd_lcore *lcore, struct nofd_dma_pool *pool, st
     }
 }
 
-/* A dead helper passes no slot any more: what it had claimed is lost, the rest is given away. */
+/* A dead helper passes no slot any more: what it had not done is given away. */
 static void bury(struct nofd_lcore *lcore, struct nofd_dma_pool *pool, unsigned i)
 {
     struct nofd_dma_helper *helper = pool->helpers[i];

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,18 @@ static void try_later(struct nofd_dma_pool *pool, const char *why)
                      "slower; for those that have attached it is tried again",
                      (unsigned)pool->user.uid, why);
     pool->short_said = true;
+}
+
+static void tell_of_death(const struct nofd_dma_pool *pool, const struct nofd_dma_helper *helper)
+{
+    int signal = helper->process.signal;
+    const char *name = signal > 0 ? sigabbrev_np(signal) : NULL;
+
+    nofd_warning("a DMA helper (nofd-dma, pid %d) of user %u has %s (signal %d, SIG%s); another one copies "
+                 "for his ranks",
+                 (int)helper->process.pid, (unsigned)pool->user.uid,
+                 helper->process.crashed ? "crashed" : "ended, killed by somebody", signal,
+                 name != NULL ? name : "?");
 }
 
 static void on_ended(struct nofd_watch *watch, uint32_t events)
@@ -224,10 +237,7 @@ static bool pool_look(struct nofd_dma_pool *pool, uint64_t now_ns)
 
     if (dead != NULL) {
         if (!dead->killed && pool->useless == 0)
-            nofd_warning(
-                "a DMA helper (nofd-dma) of user %u has ended, killed by somebody: what it was copying ends "
-                "with the error of a buffer that is not accessible; another one does the rest",
-                (unsigned)pool->user.uid);
+            tell_of_death(pool, dead);
         helper_put(dead);
     }
     if (pool->references == 0 && now_ns - pool->unused_ns > LINGER_NS) {

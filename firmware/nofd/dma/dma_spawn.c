@@ -161,6 +161,30 @@ void nofd_dma_process_kill(struct nofd_dma_process *p)
     (void)pidfd_send_signal(p->watch.fd, SIGKILL, NULL, 0);
 }
 
+/* Those that a fault of its own brings, as far as one can tell: its user can send them, too. */
+static bool is_crash(int signal)
+{
+    return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE ||
+           signal == SIGSYS || signal == SIGABRT || signal == SIGTRAP;
+}
+
+static const char *why_exit(int status)
+{
+    switch (status) {
+    case NOFD_DMA_EXIT_STOP:
+    case NOFD_DMA_EXIT_ORPHAN:
+        return NULL;
+    case NOFD_DMA_EXIT_RING:
+        return "nofd-dma is of another build than nofd";
+    case NOFD_DMA_EXIT_IDS:
+        return "the kernel does not let a helper take on that user's ids";
+    case NOFD_DMA_EXIT_CLOSED:
+        return "the kernel does not let a helper shut itself in (seccomp)";
+    default: /* the loader's, most likely */
+        return "nofd-dma ends as soon as it is started; by hand, `nofd-dma </dev/null` may say why";
+    }
+}
+
 const char *nofd_dma_process_reap(struct nofd_dma_process *p, struct nofd_loop *loop)
 {
     siginfo_t info = {0};
@@ -168,18 +192,13 @@ const char *nofd_dma_process_reap(struct nofd_dma_process *p, struct nofd_loop *
     nofd_loop_remove(loop, &p->watch);
     while (waitid(P_PIDFD, (id_t)p->watch.fd, &info, WEXITED) != 0 && errno == EINTR)
         continue;
-    if (info.si_code != CLD_EXITED)
-        return NULL;
-    switch (info.si_status) {
-    case NOFD_DMA_EXIT_RING:
-        return "nofd-dma is of another build than nofd";
-    case NOFD_DMA_EXIT_IDS:
-        return "the kernel does not let a helper take on that user's ids";
-    case NOFD_DMA_EXIT_CLOSED:
-        return "the kernel does not let a helper shut itself in (seccomp)";
-    default:
-        return NULL;
-    }
+    if (info.si_code == CLD_EXITED)
+        return why_exit(info.si_status);
+    p->signal = info.si_status;
+    p->crashed = is_crash(p->signal);
+    if (p->crashed && __atomic_load_n(&p->ring->taken, __ATOMIC_RELAXED) == 0)
+        return "nofd-dma crashes before it has done anything";
+    return NULL;
 }
 
 void nofd_dma_process_free(struct nofd_dma_process *p)

@@ -22,6 +22,8 @@ struct nofd_dma_process {
     pid_t pid;
     int wake_fd; /* eventfd, written by the helper while core_asleep */
     struct nofd_dma_ring *ring; /* with the window behind it */
+    int signal; /* reaped: that it died of, 0: none */
+    bool crashed; /* by one that programs bring upon themselves */
 };
 
 /* Whom a helper copies for. */
@@ -43,7 +45,7 @@ int nofd_dma_process_start(struct nofd_dma_process *process, struct nofd_loop *l
                            size_t err_bytes);
 /* Tells it to end, and sees to it where the kernel lets us. */
 void nofd_dma_process_kill(struct nofd_dma_process *process);
-/* Takes its exit status, waiting for it if need be; why it could not start, or NULL. */
+/* Takes its exit status, waiting for it if need be; why it could not start, and others would not either, or NULL. */
 const char *nofd_dma_process_reap(struct nofd_dma_process *process, struct nofd_loop *loop);
 void nofd_dma_process_free(struct nofd_dma_process *process);
 

@@ -113,6 +113,25 @@ class Run(unittest.TestCase):
         os.close(terminal)
         self.assertEqual((left <= 0, ended), (True, pid))
 
+    def test_what_a_script_has_ignored_in_the_background_ends_jobs_all_the_same(self):
+        def background():
+            for sig in (signal.SIGINT, signal.SIGQUIT):
+                signal.signal(sig, signal.SIG_IGN)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nohup
+
+        with subprocess.Popen([NOF, "run", "-n", "1", "--", "sh", "-c", "grep SigIgn /proc/self/status; exec sleep 1000"], env=ENV,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              preexec_fn=background) as job:
+            ignored = int(job.stdout.readline().split()[1], 16)
+            job.send_signal(signal.SIGHUP)
+            job.send_signal(signal.SIGINT)
+            try:
+                code = job.wait(timeout=PATIENCE_S)
+            finally:
+                job.kill()
+        self.assertEqual(code, 128 + signal.SIGINT)
+        self.assertEqual([ignored >> sig - 1 & 1 for sig in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)], [0, 0, 1])
+
     def test_environment_and_block_distribution(self):
         r = run("--hosts", "3", "-n", "8", "--", "sh", "-c", "echo $PMI_RANK:$NOF_NIC:$PMI_SIZE")
         self.assertEqual(sorted(r.stdout.split()), ["0:0:8", "1:0:8", "2:0:8", "3:1:8", "4:1:8", "5:1:8", "6:2:8", "7:2:8"])

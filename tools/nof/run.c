@@ -398,6 +398,12 @@ static void finish(struct nof_job *job, const struct options *o)
     json_decref(stats);
 }
 
+/* A script's `&` says so of both, and means the keys of a terminal. To us they are orders, as to other launchers. */
+static bool is_order(int sig)
+{
+    return sig == SIGINT || sig == SIGQUIT;
+}
+
 /* Everything that can come while ranks run, from now on read from job->signals. */
 static bool block_signals(struct nof_job *job)
 {
@@ -408,7 +414,9 @@ static bool block_signals(struct nof_job *job)
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
         struct sigaction before;
 
-        /* What our parent told us to ignore (nohup, a shell's background job) stays ignored. */
+        if (is_order(ours[i]))
+            signal(ours[i], SIG_DFL);
+        /* What else our parent told us to ignore (nohup) stays ignored, by ranks, too. */
         if (sigaction(ours[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaddset(&set, ours[i]);
     }

@@ -160,6 +160,28 @@ static void many(void)
         gone();
 }
 
+/* Behind the last place the first comes again, if it is free: two with the same tags would take each other's messages. */
+static void places(void)
+{
+    for (uint32_t place = 0; place < NOF_KEPT_MAX; place++) {
+        check(nof_kept_make(&comm.kept) == place);
+        if (place != 0 && place != 77)
+            nof_kept_goes(&comm.kept, place);
+    }
+    nof_kept_begins(&comm.kept, 0, 5);
+    check(nof_kept_make(&comm.kept) == NOF_KEPT_NO_PLACE && nof_kept_begun(&comm.kept, 0) == 5);
+    for (uint32_t place = 1; place < 77; place++)
+        check(nof_kept_make(&comm.kept) == place);
+    check(nof_kept_make(&comm.kept) == NOF_KEPT_NO_PLACE);
+    nof_kept_goes(&comm.kept, NOF_KEPT_NO_PLACE);
+    check(nof_kept_make(&comm.kept) == 78);
+    nof_kept_goes(&comm.kept, 0);
+    comm.kept.made = NOF_KEPT_MAX;
+    check(nof_kept_make(&comm.kept) == 0 && nof_kept_begun(&comm.kept, 0) == 0);
+    free(comm.kept.begun);
+    comm.kept = (struct nof_kept){0};
+}
+
 static void in_finalize(void)
 {
     const uint32_t started = 2 * NOF_COMM_COLL_TAGS;
@@ -188,6 +210,7 @@ int main(void)
     asks();
     freed();
     many();
+    places();
     in_finalize();
     return 0;
 }

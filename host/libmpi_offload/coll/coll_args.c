@@ -84,14 +84,15 @@ int nof_coll_keep(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll_
     struct nof_comm *c;
     struct nof_request *req = NULL;
     int rc = make_request(comm, build, args, request, &c, &req);
-    if (rc == MPI_SUCCESS && req->sched->build_error != MPI_SUCCESS) {
-        rc = req->sched->build_error;
-        nof_request_free(req);
-        *request = MPI_REQUEST_NULL;
-    } else if (rc == MPI_SUCCESS) {
-        req->persistent = true;
-        req->active = false;
-        nof_sched_keep(req->sched);
+    if (rc == MPI_SUCCESS) {
+        rc = req->sched->build_error != MPI_SUCCESS ? req->sched->build_error : nof_sched_keep(req->sched);
+        if (rc == MPI_SUCCESS) {
+            req->persistent = true;
+            req->active = false;
+        } else {
+            nof_request_free(req);
+            *request = MPI_REQUEST_NULL;
+        }
     }
     return nof_lib_leave(c, rc, func);
 }

@@ -36,13 +36,29 @@ struct nof_sched *nof_sched_new(struct nof_comm *comm)
     return s;
 }
 
-void nof_sched_keep(struct nof_sched *s)
+int nof_kept_no_place(void)
+{
+    return nof_error(MPI_ERR_NO_MEM,
+                     "a persistent collective of this communicator that was made %u before is there still: "
+                     "free it, or make a communicator for others",
+                     NOF_KEPT_MAX);
+}
+
+int nof_sched_keep(struct nof_sched *s)
 {
     struct nof_comm *local = s->comm->local;
-    s->kept = true;
+    s->kept = s->has_place = true;
     s->kept_at = nof_kept_make(&s->comm->kept);
-    if (local != NULL)
-        s->local_kept_at = nof_kept_make(&local->kept);
+    s->local_kept_at = local == NULL ? 0 : nof_kept_make(&local->kept);
+    bool has = s->kept_at != NOF_KEPT_NO_PLACE && s->local_kept_at != NOF_KEPT_NO_PLACE;
+    return has ? MPI_SUCCESS : nof_kept_no_place();
+}
+
+static void leave_place(struct nof_sched *s)
+{
+    nof_kept_goes(&s->comm->kept, s->kept_at);
+    if (s->comm->local != NULL)
+        nof_kept_goes(&s->comm->local->kept, s->local_kept_at);
 }
 
 static int kept_tag(uint32_t kept_at, uint32_t number)
@@ -79,6 +95,8 @@ void nof_sched_free(struct nof_sched *s)
     nof_offload_close(s->offload); /* before the layouts that the program names */
     nof_step_free_all(s);
     nof_under_way_free(&s->under_way);
+    if (s->has_place)
+        leave_place(s);
     nof_comm_release(s->comm);
     free(s);
 }

@@ -84,6 +84,7 @@ struct nof_sched {
     bool done;
     bool ready; /* in the list of those to be run on */
     bool kept; /* persistent */
+    bool has_place; /* kept_at and local_kept_at are its own, or NO_PLACE; else a compiled scatter's */
     bool blocking; /* somebody waits for it in the call that made it */
     bool multicast; /* it has a step that is */
     bool leak_temporaries; /* a send that was left to itself may still read them */
@@ -168,8 +169,10 @@ void *nof_sched_temporary(struct nof_sched *s, size_t count, const struct nof_ty
 /* The request, of kind COLL, ends together with the schedule, and has it from now on. */
 void nof_sched_end_with(struct nof_sched *s, struct nof_request *req);
 
-/* Take the tag of a persistent collective. */
-void nof_sched_keep(struct nof_sched *s);
+/* It is persistent, and has a place of its own until it is freed. Not MPI_SUCCESS: there is none; it must not be started. */
+int nof_sched_keep(struct nof_sched *s);
+/* The error of who has none. */
+int nof_kept_no_place(void);
 
 /* Begin: 0. It may end at once, with an error. May be called again when done (persistent). */
 int nof_sched_start(struct nof_sched *s);

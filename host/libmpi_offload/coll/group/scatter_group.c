@@ -94,6 +94,8 @@ void nof_scatter_group_release(struct nof_scatter_group *h)
     if (h->recv_type != NULL)
         nof_type_release(h->recv_type);
     nof_group_members_free(&h->members);
+    if (h->compiled)
+        nof_kept_goes(&h->comm->kept, h->kept_at);
     nof_comm_release(h->comm);
     free(h->counts);
     free(h->sizes);
@@ -116,6 +118,7 @@ static struct nof_scatter_group *new_group(struct nof_comm *comm, int root, bool
                                     .root = root,
                                     .compiled = compiled,
                                     .sizes = sizes,
+                                    .kept_at = NOF_KEPT_NO_PLACE,
                                     .number = FIRST_MESSAGE + 1};
     nof_comm_hold(comm);
     return h;
@@ -264,6 +267,11 @@ int nof_scatter_group_open(struct nof_comm *comm, const struct nof_scatter_args 
     if (h == NULL)
         return no_memory();
     int rc = take_args(h, args);
+    if (compiled) {
+        h->kept_at = nof_kept_make(&comm->kept);
+        if (rc == MPI_SUCCESS && h->kept_at == NOF_KEPT_NO_PLACE)
+            rc = nof_kept_no_place();
+    }
     if (rc == MPI_SUCCESS || compiled) {
         int heard = hear_root(h, rc, &epoch);
         if (heard != MPI_SUCCESS)
@@ -271,11 +279,8 @@ int nof_scatter_group_open(struct nof_comm *comm, const struct nof_scatter_args 
         else if (compiled)
             rc = compare(h, rc);
     }
-    if (rc == MPI_SUCCESS && compiled) {
-        h->kept_at = nof_kept_make(&comm->kept);
-        if (!takes_part(h, comm->rank))
-            nof_kept_begins(&comm->kept, h->kept_at, NOF_KEPT_UNKNOWN);
-    }
+    if (rc == MPI_SUCCESS && compiled && !takes_part(h, comm->rank))
+        nof_kept_begins(&comm->kept, h->kept_at, NOF_KEPT_UNKNOWN);
     if (rc == MPI_SUCCESS && nof_chan_to_all->groups != NULL)
         rc = form(h, epoch);
     if (rc != MPI_SUCCESS) {

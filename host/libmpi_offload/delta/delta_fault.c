@@ -57,16 +57,19 @@ static void registers(const void *context, uintptr_t *at_out, uintptr_t *into_ou
 #endif
 }
 
-/* An access that is allowed meanwhile was another thread's fault, too. What lies there cannot be seen of SIGBUS: whether
- * trying again helps is found out. */
+/* An access that is allowed meanwhile was another thread's fault, too, or of a message that has ended before the handler looked. What
+ * lies there cannot be seen of SIGBUS: whether trying again helps is found out, anew when a message has ended since. */
 static bool allowed(int number, uintptr_t address)
 {
     static __thread uintptr_t tried __attribute__((tls_model("initial-exec")));
     static __thread unsigned tries __attribute__((tls_model("initial-exec")));
+    static __thread uint32_t ends __attribute__((tls_model("initial-exec")));
+    uint32_t ends_now = nof_delta_watch_ends();
     if (number == SIGSEGV)
         return nof_delta_pages_usable(address);
-    tries = tried == address ? tries + 1 : 0;
+    tries = tried == address && ends == ends_now ? tries + 1 : 0;
     tried = address;
+    ends = ends_now;
     return tries < TRIES && nof_delta_pages_own(address);
 }
 

@@ -35,6 +35,7 @@ static struct hidden recvs[NOF_DELTA_SLOTS];
 /* Under the lock of handlers, read without. */
 uint64_t nof_delta_sends_on, nof_delta_recvs_on;
 static uint64_t fault_ns; /* 0: none was seen yet */
+static uint32_t ends; /* nof_delta_watch_ends() */
 static sigset_t mask_at_fork;
 
 static struct nof_delta_written *find_send(uintptr_t address)
@@ -227,9 +228,21 @@ static bool try_page(uintptr_t address, bool *failed_out, bool *fatal_out)
     return ended;
 }
 
+/* Under the lock of handlers. */
+static void count_end(void)
+{
+    __atomic_store_n(&ends, ends + 1, __ATOMIC_RELAXED);
+}
+
+uint32_t nof_delta_watch_ends(void)
+{
+    return __atomic_load_n(&ends, __ATOMIC_RELAXED);
+}
+
 /* All that could be shown is. */
 static void end_hiding(struct hidden *w)
 {
+    count_end();
     w->hidden = false;
     if (w->kept != 0)
         w->ops->end(w->parts.low, w->kept, w->parts.high - w->parts.low);
@@ -472,6 +485,7 @@ const void *nof_delta_watch_send_end(const struct nof_delta_out *out)
         if (w->ops->written != NULL)
             nof_delta_written_look(w);
         (void)w->ops->end(w->parts.low, w->parts.high - w->parts.low);
+        count_end();
         __atomic_store_n(&nof_delta_sends_on, nof_delta_sends_on & ~(1ull << out->slot), __ATOMIC_RELAXED);
         twice = w->twice;
     }

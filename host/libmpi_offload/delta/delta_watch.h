@@ -28,6 +28,9 @@ bool nof_delta_watch_open(void);
 /* By a signal handler, of an access to protected memory. True: it is to be tried again. */
 bool nof_delta_watch_fault(struct nof_delta_access access);
 
+/* Messages that have let go of their pages so far: a fault that finds none to blame may have been of one. Any thread. */
+uint32_t nof_delta_watch_ends(void);
+
 /* Of a message that was taken by address. False: none of its pages can be watched. */
 bool nof_delta_watch_send(struct nof_delta_out *out, enum nof_delta_way way);
 /* Some such messages, by their way, need looks at what was written: any thread, without the lock. False: none does now. */

@@ -171,6 +171,13 @@ int nof_chan_nic_status_code(int status, int world_rank)
                          "a collective has waited for %s longer than feature coll_patience_ms allows: that "
                          "rank has not called it, or waits itself (\"nof status\" names those who wait)",
                          nof_chan_nic_peer_name(world_rank));
+    case NOF_EPERM:
+        return nof_error(MPI_ERR_OTHER,
+                         "the kernel does not let the NIC at this process's memory: it has changed its user, "
+                         "its capabilities or "
+                         "PR_SET_DUMPABLE since MPI_Init (do so before, or start nofd with --dma=assist); or "
+                         "%s has another job key",
+                         nof_chan_nic_peer_name(world_rank));
     case NOF_EPROTO:
         return nof_error(MPI_ERR_OTHER, "%s broke the message protocol", nof_chan_nic_peer_name(world_rank));
     default:

@@ -33,8 +33,61 @@ static void sum_over(MPI_Session session, const char *pset, const char *tag)
     OK(MPI_Comm_free(&comm));
 }
 
-/* A session's buffer serves the communicators that stem from it. */
-static void buffered(MPI_Session session)
+/* A session's buffer serves the communicators that stem from it, in whatever way: of a group made from its process set's, ... */
+static void group_of(MPI_Session session, int how, MPI_Group *group)
+{
+    MPI_Group whole;
+    int first = 0, range[1][3] = {{0, 0, 1}};
+    OK(MPI_Group_from_session_pset(session, "mpi://SELF", &whole));
+    if (how == 0)
+        *group = whole;
+    else if (how == 1)
+        OK(MPI_Group_incl(whole, 1, &first, group));
+    else if (how == 2)
+        OK(MPI_Group_range_incl(whole, 1, range, group));
+    else
+        OK(MPI_Group_union(MPI_GROUP_EMPTY, whole, group));
+    if (how != 0)
+        OK(MPI_Group_free(&whole));
+}
+
+/* ... or of a communicator's. */
+static void by_its_group(MPI_Comm *comm)
+{
+    MPI_Comm parts;
+    MPI_Group group;
+    OK(MPI_Comm_split(*comm, 0, 0, &parts));
+    OK(MPI_Comm_free(comm));
+    OK(MPI_Comm_group(parts, &group));
+    OK(MPI_Comm_free(&parts));
+    OK(MPI_Comm_create_from_group(group, "by its group", MPI_INFO_NULL, MPI_ERRORS_RETURN, comm));
+    OK(MPI_Group_free(&group));
+}
+
+/* What is of different sessions is not mixed. */
+static void mixed(MPI_Session one)
+{
+    MPI_Session other;
+    MPI_Group a, b, made;
+    MPI_Comm comm, of_both = MPI_COMM_NULL;
+    OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &other));
+    group_of(one, 1, &a);
+    group_of(other, 0, &b);
+    FAILS(MPI_Group_union(a, b, &made), MPI_ERR_GROUP);
+    FAILS(MPI_Group_intersection(b, a, &made), MPI_ERR_GROUP);
+    OK(MPI_Group_difference(a, a, &made));
+    OK(MPI_Comm_create_from_group(b, "not mixed", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+    FAILS(MPI_Comm_create(comm, a, &of_both), MPI_ERR_GROUP);
+    FAILS(MPI_Comm_create_group(comm, a, 0, &of_both), MPI_ERR_GROUP);
+    OK(MPI_Comm_create_group(comm, b, 0, &of_both));
+    OK(MPI_Comm_free(&of_both));
+    OK(MPI_Comm_free(&comm));
+    OK(MPI_Group_free(&a));
+    OK(MPI_Group_free(&b));
+    OK(MPI_Session_finalize(&other));
+}
+
+static void buffered(MPI_Session session, int how)
 {
     static char room[MPI_BSEND_OVERHEAD + 64];
     int rank, v = 5, w = 0, size;
@@ -42,9 +95,11 @@ static void buffered(MPI_Session session)
     MPI_Group group;
     MPI_Comm comm;
     MPI_Request request;
-    OK(MPI_Group_from_session_pset(session, "mpi://SELF", &group));
+    group_of(session, how, &group);
     OK(MPI_Comm_create_from_group(group, "buffered", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
     OK(MPI_Group_free(&group));
+    if (how == 3)
+        by_its_group(&comm);
     OK(MPI_Comm_rank(comm, &rank));
     FAILS(MPI_Bsend(&v, 1, MPI_INT, 0, 0, comm), MPI_ERR_BUFFER);
     OK(MPI_Session_attach_buffer(session, room, (int)sizeof(room)));
@@ -81,7 +136,8 @@ static void one_session(const char *tag)
         CHECK((int)strlen(name) + 1 == len);
         sum_over(session, name, tag);
     }
-    buffered(session);
+    for (int how = 0; how < 4; how++)
+        buffered(session, how);
     calls = 0;
     FAILS(MPI_Group_from_session_pset(session, "mpi://nowhere", &group), MPI_ERR_ARG);
     FAILS(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, count, &len, name), MPI_ERR_ARG);
@@ -100,6 +156,8 @@ int main(int argc, char **argv)
         return 0;
     t_begin(&argc, &argv, 1);
     OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+    t_errors_return();
+    mixed(session);
     sum_over(session, "mpi://world", "beside");
     MPI_Barrier(MPI_COMM_WORLD);
     OK(MPI_Finalize());

@@ -6,7 +6,7 @@
 #include "comm/group.h"
 
 /* Give a new group its handle; an empty one is MPI_GROUP_EMPTY. Takes over `world`. */
-static int publish(int size, int *world, MPI_Group *newgroup)
+static int publish(int size, int *world, MPI_Session session, MPI_Group *newgroup)
 {
     if (size == 0) {
         free(world);
@@ -14,6 +14,8 @@ static int publish(int size, int *world, MPI_Group *newgroup)
         return MPI_SUCCESS;
     }
     struct nof_group *group = nof_group_new(size, world);
+    if (group != NULL)
+        group->session = session;
     uint64_t handle = group == NULL ? 0 : nof_handle_add(&nof_lib.groups, group);
     if (handle == 0) {
         if (group != NULL)
@@ -116,6 +118,8 @@ static int combine(enum set_op op, MPI_Group group1, MPI_Group group2, MPI_Group
     if (rc == MPI_SUCCESS)
         rc = nof_group_check(group2, &b);
     if (rc == MPI_SUCCESS)
+        rc = nof_group_check_session(a, b->session);
+    if (rc == MPI_SUCCESS)
         rc = nof_error_if_null(newgroup, "the place for the group");
     if (rc == MPI_SUCCESS)
         rc = new_list(a->size + b->size, &list);
@@ -128,7 +132,7 @@ static int combine(enum set_op op, MPI_Group group1, MPI_Group group2, MPI_Group
     } else {
         pick(a, b, op == SET_INTERSECTION, list, &count);
     }
-    return publish(count, list, newgroup);
+    return publish(count, list, a->session != NULL ? a->session : b->session, newgroup);
 }
 
 NOF_MPI(Group_union)
@@ -183,7 +187,7 @@ static int select_ranks(struct nof_group *g, int n, const int ranks[], bool keep
         free(list);
         return rc;
     }
-    return publish(count, list, newgroup);
+    return publish(count, list, g->session, newgroup);
 }
 
 static int select_of(MPI_Group group, int n, const int ranks[], bool keep, MPI_Group *newgroup)

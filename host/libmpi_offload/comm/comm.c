@@ -180,6 +180,8 @@ static struct nof_comm *make(struct nof_group *group, uint32_t ctx, struct nof_c
     comm->handle = MPI_COMM_NULL;
     comm->errhandler = parent->errhandler;
     comm->session = parent->session;
+    if (group->session == NULL)
+        group->session = parent->session;
     nof_errhandler_hold(comm->errhandler);
     set_ctx(comm, ctx);
     comm->next = live;

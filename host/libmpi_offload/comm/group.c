@@ -62,6 +62,13 @@ int nof_group_check(MPI_Group handle, struct nof_group **group_out)
     return MPI_SUCCESS;
 }
 
+int nof_group_check_session(const struct nof_group *group, MPI_Session other)
+{
+    if (group->session == NULL || other == NULL || group->session == other)
+        return MPI_SUCCESS;
+    return nof_error(MPI_ERR_GROUP, "the group is of another session than what it is used with");
+}
+
 int nof_group_publish(struct nof_group *group, MPI_Group *handle_out)
 {
     uint64_t handle = nof_handle_add(&nof_lib.groups, group);

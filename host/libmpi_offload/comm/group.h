@@ -15,7 +15,7 @@ struct nof_group {
     int size;
     int rank; /* of this process, MPI_UNDEFINED if it is no member */
     int *world; /* job rank by rank, NULL: identity */
-    MPI_Session session; /* whose process set it is; 0: none, and so for groups made from it */
+    MPI_Session session; /* whose process set it is, or is made from; NULL: none */
     int *back; /* rank by job rank, MPI_UNDEFINED where none; NULL until asked for */
 };
 
@@ -30,6 +30,9 @@ struct nof_group *nof_group_empty(void);
 
 /* Group behind a handle, with the error the standard names. */
 int nof_group_check(MPI_Group handle, struct nof_group **group_out);
+
+/* What is of one session is not to be mixed with what is of another (MPI 4.1, 11.3). */
+int nof_group_check_session(const struct nof_group *group, MPI_Session other);
 
 /* Give the program a handle with a reference of its own. */
 int nof_group_publish(struct nof_group *group, MPI_Group *handle_out);

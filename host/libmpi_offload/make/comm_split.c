@@ -258,6 +258,8 @@ int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
         rc = nof_error_if_null(newcomm, "the place for the communicator");
     if (rc == MPI_SUCCESS)
         rc = nof_group_check(group, &g);
+    if (rc == MPI_SUCCESS)
+        rc = nof_group_check_session(g, c->session);
     for (int i = 0; rc == MPI_SUCCESS && i < g->size; i++)
         if (nof_group_rank_of(c->group, nof_group_world_rank(g, i)) == MPI_UNDEFINED)
             rc = nof_error(MPI_ERR_GROUP, "rank %d of the group is not in the communicator", i);

@@ -78,6 +78,8 @@ int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *ne
         rc = nof_error_if_null(newcomm, "the place for the communicator");
     if (rc == MPI_SUCCESS)
         rc = nof_group_check(group, &g);
+    if (rc == MPI_SUCCESS)
+        rc = nof_group_check_session(g, c->session);
     if (rc == MPI_SUCCESS && tag < 0)
         rc = nof_error(MPI_ERR_TAG, "the tag is %d: must be 0 to %d", tag, INT32_MAX);
     for (int i = 0; rc == MPI_SUCCESS && i < g->size; i++)
@@ -214,6 +216,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, M
     }
     if (rc == MPI_SUCCESS) {
         set_errhandler(inter, handler);
+        inter->session = g->session;
         rc = nof_comm_take_hints(inter, hints);
         if (rc == MPI_SUCCESS)
             *newintercomm = inter->handle;

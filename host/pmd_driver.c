@@ -364,6 +364,19 @@ uint32_t nof_pmd_coll_patience_ms(const struct nof_pmd *pmd)
                : __atomic_load_n(&pmd->nic_words->coll_patience_ms, __ATOMIC_RELAXED);
 }
 
+uint32_t nof_pmd_away_ms(const struct nof_pmd *pmd)
+{
+    return state_of(pmd) == NOF_PMD_FORKED ? 0 : __atomic_load_n(&pmd->nic_words->away_ms, __ATOMIC_ACQUIRE);
+}
+
+bool nof_pmd_took_all(const struct nof_pmd *pmd)
+{
+    const struct rte_ring *ring = pmd->submit_ring;
+
+    return state_of(pmd) == NOF_PMD_FORKED || __atomic_load_n(&ring->cons.tail, __ATOMIC_ACQUIRE) ==
+                                                  __atomic_load_n(&ring->prod.tail, __ATOMIC_RELAXED);
+}
+
 bool nof_pmd_multicast(const struct nof_pmd *pmd)
 {
     return state_of(pmd) != NOF_PMD_FORKED &&

@@ -117,6 +117,10 @@ uint64_t *nof_pmd_library_counts(const struct nof_pmd *pmd, uint32_t n);
 bool nof_pmd_runs_collectives(const struct nof_pmd *pmd);
 /* Feature "coll_patience_ms", as it is set now. */
 uint32_t nof_pmd_coll_patience_ms(const struct nof_pmd *pmd);
+/* For how long, in all, the NIC's core has not run; it wraps. Told before it takes what was submitted meanwhile. */
+uint32_t nof_pmd_away_ms(const struct nof_pmd *pmd);
+/* The NIC has taken all that was submitted. */
+bool nof_pmd_took_all(const struct nof_pmd *pmd);
 /* Feature "multicast", as it is set now. */
 bool nof_pmd_multicast(const struct nof_pmd *pmd);
 /* Feature "channels", as it is set now. */

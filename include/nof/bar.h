@@ -158,7 +158,8 @@ struct nof_nic_words {
     uint32_t poll_ratio; /* features of these names */
     uint32_t poll_update;
     uint32_t channels; /* feature of that name: enum nof_channels */
-    uint32_t reserved[7];
+    uint32_t away_ms; /* for how long, in all, the core did not run; it wraps */
+    uint32_t reserved[6];
 };
 
 struct nof_attach_request {

@@ -533,6 +533,18 @@ uint32_t nof_pmd_coll_patience_ms(const struct nof_pmd *pmd)
     return 0;
 }
 
+uint32_t nof_pmd_away_ms(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return 0;
+}
+
+bool nof_pmd_took_all(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return true;
+}
+
 bool nof_pmd_runs_collectives(const struct nof_pmd *pmd)
 {
     (void)pmd;

@@ -112,6 +112,14 @@ static inline void nofd_endpoint_tell(struct nofd_endpoint *ep, unsigned feature
         __atomic_store_n(word, feature == NOF_F_COLLECTIVES ? value == 0 : (uint32_t)value, __ATOMIC_RELAXED);
 }
 
+/* Its ranks, too, judge others by time. Before the core takes what they have submitted meanwhile. */
+static inline void nofd_endpoint_tell_away(struct nofd_endpoint *ep, uint32_t away_ms)
+{
+    uint32_t *word = &ep->nic_words->away_ms;
+
+    __atomic_store_n(word, __atomic_load_n(word, __ATOMIC_RELAXED) + away_ms, __ATOMIC_RELEASE);
+}
+
 /* The data path, called by nic_host.c on the NIC core. */
 
 /* Takes what the host submitted and the core has room for. Returns descriptors taken, or 1 for a turn that is owed while

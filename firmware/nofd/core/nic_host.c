@@ -525,7 +525,11 @@ static bool ready(struct nofd_source *source)
 
 static void stalled(struct nofd_source *source, uint64_t now_ns, uint64_t stalled_ns)
 {
-    nof_nic_stalled(nic_of(source)->nic, now_ns, stalled_ns);
+    struct nofd_nic *nic = nic_of(source);
+
+    nof_nic_stalled(nic->nic, now_ns, stalled_ns);
+    for (unsigned i = 0; i < nic->nlive; i++)
+        nofd_endpoint_tell_away(nic->live[i], (uint32_t)(stalled_ns / NOFD_MS));
 }
 
 static void late(struct nofd_source *source, uint64_t now_ns)

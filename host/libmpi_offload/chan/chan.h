@@ -85,6 +85,9 @@ struct nof_chan {
     void (*tell_failure)(int to, const struct nof_chan_failure *failure);
     /* How long a collective may wait for a message, in ms; 0: for ever. NULL: for ever. */
     uint32_t (*coll_patience_ms)(void);
+    /* For how long, in all, the NIC did not run; it wraps. And whether it runs: false is asked again soon. NULL as the one before. */
+    uint32_t (*away_ms)(void);
+    bool (*heard)(void);
     void (*close)(void);
 };
 

@@ -19,6 +19,8 @@
 
 #define ASK_AFTER_NS 1000000000ull /* what ranks of a collective may take without being asked about it; */
 #define ABSENT_NS 100000000ull /* a look that is so late: this rank was not scheduled, or did not call */
+#define ASK_NIC_NS 20000000ull
+#define NIC_AWAY_MAX_NS (60 * ASK_AFTER_NS)
 #define ASK_MAX_NS (64 * ASK_AFTER_NS) /* at twice that distance each time, up to this; not within a group */
 
 static struct nof_sched *ready_first, *ready_last;
@@ -548,8 +550,20 @@ static void ask(struct nof_sched *s, uint64_t now_ns)
     s->ask_ns = now_ns + s->asked_for_ns;
 }
 
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
+/* A NIC that has not run brings nothing, and nobody else is to blame: when it is back it says for how long. While it is away there
+ * is nothing to say, for so long at most, for one that runs and has no room looks the same. */
+static bool nic_is_there(const struct nof_chan *channel, uint64_t over_ns)
+{
+    return channel->heard == NULL || over_ns > NIC_AWAY_MAX_NS || channel->heard();
+}
+
 /* Nothing has come to this rank's own steps for longer than it may be waited; the NIC sees to those that it runs. */
-static bool lose_patience(struct nof_sched *s, uint64_t now_ns)
+static bool lose_patience(struct nof_sched *s, uint64_t now_ns, bool *again_out)
 {
     const struct nof_request *first = s->under_way.count > 0 ? s->under_way.request[0] : NULL;
     if (s->moved || s->moved_ns == 0) {
@@ -560,8 +574,16 @@ static bool lose_patience(struct nof_sched *s, uint64_t now_ns)
         return false;
     const struct nof_chan *channel = nof_chan_of(first->comm);
     uint32_t patience_ms = channel->coll_patience_ms == NULL ? 0 : channel->coll_patience_ms();
-    if (patience_ms == 0 || now_ns - s->moved_ns < patience_ms * 1000000ull)
+    uint32_t away_ms = channel->away_ms == NULL ? 0 : channel->away_ms(), was_away_ms = away_ms - s->away_ms;
+    s->moved_ns = earlier(s->moved_ns + was_away_ms * 1000000ull, now_ns);
+    s->away_ms = away_ms;
+    uint64_t patience_ns = patience_ms * 1000000ull, waited_ns = now_ns - s->moved_ns;
+    if (patience_ms == 0 || waited_ns < patience_ns)
         return false;
+    if (!nic_is_there(channel, waited_ns - patience_ns)) {
+        *again_out = true;
+        return false;
+    }
     int peer = nof_comm_peer_world(first->comm, first->peer);
     int code = nof_error(MPI_ERR_OTHER,
                          "a collective has waited for rank %d of MPI_COMM_WORLD longer than feature "
@@ -581,15 +603,16 @@ static uint64_t look(void)
     if (now_ns < next_ns)
         return next_ns - now_ns;
     uint64_t absent_ns = now_ns - next_ns; /* for which nobody else is to blame */
-    bool lost = false;
+    bool lost = false, again = false;
     for (struct nof_sched *s = active_list; s != NULL; s = s->next_active) {
         if (absent_ns > ABSENT_NS && s->moved_ns != 0)
-            s->moved_ns = s->moved_ns + absent_ns < now_ns ? s->moved_ns + absent_ns : now_ns;
+            s->moved_ns = earlier(s->moved_ns + absent_ns, now_ns);
         ask(s, now_ns);
-        lost = lose_patience(s, now_ns) || lost;
+        lost = lose_patience(s, now_ns, &again) || lost;
     }
-    next_ns = now_ns + ASK_AFTER_NS;
-    return lost ? 0 : ASK_AFTER_NS; /* what has failed ends in the next poll */
+    uint64_t nap_ns = again ? ASK_NIC_NS : ASK_AFTER_NS;
+    next_ns = now_ns + nap_ns;
+    return lost ? 0 : nap_ns; /* what has failed ends in the next poll */
 }
 
 void nof_sched_open(void)

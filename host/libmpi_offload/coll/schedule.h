@@ -69,6 +69,7 @@ struct nof_sched {
     bool told; /* the others, of the blame */
     bool moved; /* since moved_ns, when somebody looked; steps of the host alone */
     uint64_t moved_ns; /* 0: nobody has looked */
+    uint32_t away_ms; /* of the NIC, when somebody looked */
     uint64_t ask_ns; /* when others are asked whether they call the same; 0: it has not waited long */
     uint64_t asked_for_ns; /* how long after the last time */
     size_t ask_at; /* the step whose peer is next */

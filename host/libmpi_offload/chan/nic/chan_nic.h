@@ -307,6 +307,8 @@ void nof_chan_nic_place(struct nof_desc *desc, const struct nof_request *req);
 extern const struct nof_chan_programs nof_chan_nic_programs __attribute__((visibility("hidden")));
 void nof_chan_nic_tell_failure(int to, const struct nof_chan_failure *failure);
 uint32_t nof_chan_nic_coll_patience_ms(void);
+uint32_t nof_chan_nic_away_ms(void);
+bool nof_chan_nic_heard(void);
 void nof_chan_nic_sched_opened(struct nof_chan_nic_op *op, int status);
 void nof_chan_nic_sched_asked(struct nof_chan_nic_op *op, const struct nof_comp *comp);
 void nof_chan_nic_sched_done(struct nof_chan_nic_op *op, const struct nof_comp *comp);

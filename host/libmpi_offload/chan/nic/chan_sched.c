@@ -9,6 +9,8 @@
 #include "base/wait_board.h"
 #include "base/wait.h"
 
+#define ANSWER_COUNTS_NS 1000000000ull /* an older one says nothing of now */
+
 static uint64_t last_handle; /* generation and name */
 
 static bool wanted(void)
@@ -233,6 +235,27 @@ void nof_chan_nic_tell_failure(int to, const struct nof_chan_failure *failure)
 uint32_t nof_chan_nic_coll_patience_ms(void)
 {
     return nof_chan_nic.nic_dead ? 0 : nof_pmd_coll_patience_ms(nof_chan_nic.pmd);
+}
+
+uint32_t nof_chan_nic_away_ms(void)
+{
+    return nof_chan_nic.nic_dead ? 0 : nof_pmd_away_ms(nof_chan_nic.pmd);
+}
+
+/* Whether it takes a descriptor that changes nothing. */
+bool nof_chan_nic_heard(void)
+{
+    static uint64_t asked_ns;
+    uint64_t now_ns = nof_lib_now_ns();
+    if (nof_chan_nic.nic_dead)
+        return true;
+    if (!nof_pmd_took_all(nof_chan_nic.pmd))
+        return false;
+    bool heard = now_ns - asked_ns < ANSWER_COUNTS_NS;
+    asked_ns = heard ? 0 : now_ns;
+    if (!heard)
+        nof_chan_nic_submit(&(struct nof_desc){.opcode = NOF_DESC_HINT});
+    return heard;
 }
 
 static void close_program(struct nof_chan_program *p)

@@ -4,6 +4,7 @@
  *   rma_type.c      a datatype as words, and back
  *   rma_stream.c    commands out; transfers
  *   rma_target.c    what a command does here
+ *   rma_turn.c      which operations of an origin wait for which
  *   rma_settle.c    commands that wait for what a delta receive hides
  *   rma_listen.c    commands in; a window's begin and end
  *   rma_lock.c      who may access this process's part
@@ -84,8 +85,10 @@ struct nof_rma_peer {
     uint32_t completes;
     /* as target */
     uint32_t pending; /* operations that are not done */
-    struct nof_rma_work *first; /* accumulates in order, the first of which waits for its payload */
+    struct nof_rma_work *first; /* operations under way, in order (rma_turn.c) */
     struct nof_rma_work *last;
+    bool running; /* they are gone through ... */
+    bool again; /* ... and shall be once more */
     struct nof_rma_work *control_first; /* commands that wait for `pending` to be 0 */
     struct nof_rma_work *control_last;
 };

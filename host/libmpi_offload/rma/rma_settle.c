@@ -58,7 +58,7 @@ static int look(void)
             continue;
         }
         work->waits = false;
-        work->resume(work);
+        work->step.then(&work->step, MPI_SUCCESS);
         n++;
     }
     return n;
@@ -76,14 +76,13 @@ static void describe(const struct nof_sched *of)
 
 static const struct nof_wait_source source = {.poll = look, .nap_ns = nap_ns, .describe = describe};
 
-void nof_rma_wait_settled(struct nof_rma_work *work, void (*resume)(struct nof_rma_work *work))
+void nof_rma_wait_settled(struct nof_rma_work *work)
 {
     static bool polled;
     if (!polled)
         nof_wait_add(&source);
     polled = true;
     work->waits = true;
-    work->resume = resume;
     append(work);
 }
 

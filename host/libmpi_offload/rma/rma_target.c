@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What commands do at the target. A command whose description and payload lie behind it is carried out
- * at once; otherwise they are received first: description, then payload. */
+ * at once; otherwise they are received first: description, then payload. While an operation is under way, later ones of its
+ * origin that touch the same bytes wait for its end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,15 +17,10 @@ static size_t target_bytes(const struct nof_rma_work *work)
     return work->type == NULL ? 0 : work->type->size * work->command.count;
 }
 
-static bool in_range(const struct nof_win *win, const struct nof_type *type, const struct nof_rma_command *c)
+static bool in_range(const struct nof_win *win, uint64_t from, uint64_t to)
 {
-    int64_t low, high;
-    nof_rma_span(type, c->count, &low, &high);
-    if (low == high)
-        return true;
-    uint64_t from = c->addr + (uint64_t)low, to = c->addr + (uint64_t)high;
     struct nof_rma_region whole = {(uint64_t)(uintptr_t)win->base, (uint64_t)win->size};
-    bool dynamic = win->flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    bool dynamic = win->flavor == MPI_WIN_FLAVOR_DYNAMIC, ascends = from <= to;
     const struct nof_rma_region *regions = dynamic ? win->rma->regions : &whole;
     size_t count = dynamic ? win->rma->region_count : 1;
     /* Regions that touch are one to the origin. */
@@ -34,7 +30,7 @@ static bool in_range(const struct nof_win *win, const struct nof_type *type, con
         from = regions[i].base + regions[i].size;
         i = SIZE_MAX; /* from the first one on */
     }
-    return from >= to && to >= c->addr + (uint64_t)low;
+    return from >= to && ascends;
 }
 
 static void report(struct nof_win *win, int origin, int error_class)
@@ -68,13 +64,19 @@ static void when_done(struct nof_win *win, int origin, const struct nof_rma_comm
     nof_rma_work_append(&peer->control_first, &peer->control_last, work);
 }
 
+static void run(struct nof_win *win, int origin);
+
 static void work_done(struct nof_rma_work *work)
 {
     struct nof_win *win = work->win;
     int origin = work->origin;
     struct nof_rma_peer *peer = &win->rma->peers[origin];
+    if (work->queued)
+        nof_rma_turn_leave(peer, work);
     nof_rma_work_free(work);
     peer->pending--;
+    if (peer->first != NULL)
+        run(win, origin);
     while (peer->pending == 0 && peer->control_first != NULL) {
         struct nof_rma_work *waiting = nof_rma_work_take(&peer->control_first, &peer->control_last);
         control(win, origin, waiting->command.kind);
@@ -176,29 +178,6 @@ static void accumulate(struct nof_rma_work *work, const void *payload)
         (void)nof_rma_reply(work->win, work->origin, c->tag, old, old == NULL ? 0 : bytes);
 }
 
-static void resume_accumulates(struct nof_rma_work *work);
-
-/* The oldest accumulates of an origin, as far as their payload is here and their place can be touched. */
-static void run_accumulates(struct nof_win *win, int origin)
-{
-    struct nof_rma_peer *peer = &win->rma->peers[origin];
-    while (peer->first != NULL && peer->first->ready && !peer->first->waits) {
-        struct nof_rma_work *work = peer->first;
-        if (!nof_rma_settled(work)) {
-            nof_rma_wait_settled(work, resume_accumulates);
-            break;
-        }
-        (void)nof_rma_work_take(&peer->first, &peer->last);
-        accumulate(work, work->payload);
-        work_done(work);
-    }
-}
-
-static void resume_accumulates(struct nof_rma_work *work)
-{
-    run_accumulates(work->win, work->origin);
-}
-
 static void replied(struct nof_rma_step *step, int error)
 {
     (void)error; /* the origin has its own */
@@ -243,7 +222,7 @@ static void payload_came(struct nof_rma_step *step, int error)
         return;
     }
     work->ready = true;
-    run_accumulates(work->win, work->origin);
+    run(work->win, work->origin);
 }
 
 /* Receive the payload: of a put where it belongs, of an accumulate, or of what was refused, aside. */
@@ -266,14 +245,16 @@ static void fetch_payload(struct nof_rma_work *work)
                     (unsigned long long)c->payload_bytes);
 }
 
-/* What is wrong with a command whose datatype is known: a class. */
-static int judge(const struct nof_rma_work *work)
+/* What a command whose datatype is known touches, and what is wrong with it: a class. */
+static int judge(struct nof_rma_work *work)
 {
+    int64_t low, high;
     if (work->type == NULL)
         return MPI_ERR_TYPE;
-    if (!in_range(work->win, work->type, &work->command))
-        return MPI_ERR_RMA_RANGE;
-    return MPI_SUCCESS;
+    nof_rma_span(work->type, work->command.count, &low, &high);
+    work->from = work->command.addr + (uint64_t)low;
+    work->to = work->command.addr + (uint64_t)high;
+    return low == high || in_range(work->win, work->from, work->to) ? MPI_SUCCESS : MPI_ERR_RMA_RANGE;
 }
 
 /* An inline payload that has to wait. */
@@ -311,55 +292,84 @@ static void put(struct nof_rma_work *work, const void *payload)
     work_done(work);
 }
 
-static void resume_access(struct nof_rma_work *work)
+/* Nothing is in its way. payload NULL: it comes by itself, or there is none. */
+static void begin(struct nof_rma_work *work, const void *payload)
 {
-    if (work->command.kind == NOF_RMA_GET)
+    if (work->command.kind == NOF_RMA_GET) {
         answer_get(work);
-    else
-        put(work, work->payload);
+    } else if (work->command.kind == NOF_RMA_PUT) {
+        put(work, payload);
+    } else {
+        accumulate(work, payload);
+        work_done(work);
+    }
 }
 
-static void accumulate_in_turn(struct nof_rma_work *work, const void *inline_payload)
+static void has_settled(struct nof_rma_step *step, int error)
 {
-    struct nof_rma_peer *peer = &work->win->rma->peers[work->origin];
-    if (!work->queued && nof_rma_settled(work)) {
-        accumulate(work, inline_payload);
-        work_done(work);
+    const struct nof_rma_work *work = (struct nof_rma_work *)(void *)step;
+    (void)error; /* there is none */
+    run(work->win, work->origin);
+}
+
+/* Begin what can of an origin's operations. What ends meanwhile comes back here, and finds it running. */
+static void run(struct nof_win *win, int origin)
+{
+    struct nof_rma_peer *peer = &win->rma->peers[origin];
+    peer->again = true;
+    if (peer->running || win->rma->closing)
         return;
+    peer->running = true;
+    while (peer->again) {
+        struct nof_rma_work *next;
+        unsigned n = 0;
+        peer->again = false;
+        for (struct nof_rma_work *work = peer->first; work != NULL && n < NOF_RMA_TURNS; work = next, n++) {
+            next = work->next;
+            if (!work->ready || work->begun || work->waits || !nof_rma_turn_has_come(peer, work))
+                continue;
+            if (!nof_rma_settled(work)) {
+                work->step.then = has_settled;
+                nof_rma_wait_settled(work);
+                continue;
+            }
+            work->begun = true;
+            begin(work, work->payload);
+        }
     }
-    if (!work->queued) {
-        work->queued = true;
-        nof_rma_work_append(&peer->first, &peer->last, work);
-    }
-    if (inline_payload == NULL && work->command.payload_bytes > 0) {
+    peer->running = false;
+}
+
+/* What waits for an accumulate's turn is received meanwhile; a put's goes where it belongs, when its turn has come. */
+static void wait_turn(struct nof_rma_work *work, const void *inline_payload)
+{
+    const struct nof_rma_command *c = &work->command;
+    if (!work->queued)
+        nof_rma_turn_join(&work->win->rma->peers[work->origin], work);
+    if (inline_payload != NULL) {
+        keep_payload(work, inline_payload);
+    } else if (c->kind != NOF_RMA_PUT && c->payload_bytes > 0) {
         fetch_payload(work);
         return;
     }
-    keep_payload(work, inline_payload);
     work->ready = true;
-    run_accumulates(work->win, work->origin);
+    run(work->win, work->origin);
 }
 
 /* The datatype is known; inline_payload: the payload, or NULL when it comes by itself. */
 static void proceed(struct nof_rma_work *work, const void *inline_payload)
 {
-    const struct nof_rma_command *c = &work->command;
     int error_class = judge(work);
-    if (error_class != MPI_SUCCESS)
+    if (error_class != MPI_SUCCESS) {
         refuse(work, error_class);
-    if (c->kind != NOF_RMA_GET && c->kind != NOF_RMA_PUT) {
-        accumulate_in_turn(work, inline_payload);
-        return;
+        work->from = work->to = 0;
     }
-    if (!nof_rma_settled(work)) {
-        if (inline_payload != NULL)
-            keep_payload(work, inline_payload);
-        nof_rma_wait_settled(work, resume_access);
-    } else if (c->kind == NOF_RMA_GET) {
-        answer_get(work);
-    } else {
-        put(work, inline_payload);
-    }
+    work->known = true;
+    if (!work->queued && nof_rma_turn_has_come(&work->win->rma->peers[work->origin], work) &&
+        nof_rma_settled(work))
+        begin(work, inline_payload);
+    else
+        wait_turn(work, inline_payload);
 }
 
 static void description_came(struct nof_rma_step *step, int error)
@@ -392,11 +402,8 @@ static void operate(struct nof_win *win, int origin, const struct nof_rma_comman
     struct nof_rma_peer *peer = &win->rma->peers[origin];
     peer->pending++;
     bool apart = (command->flags & NOF_RMA_APART) != 0;
-    bool accumulates = command->kind != NOF_RMA_PUT && command->kind != NOF_RMA_GET;
-    if (accumulates && (apart || peer->first != NULL)) {
-        work->queued = true;
-        nof_rma_work_append(&peer->first, &peer->last, work);
-    }
+    if (apart)
+        nof_rma_turn_join(peer, work);
     if (command->type != 0) {
         work->type = nof_rma_predefined(command->type);
     } else if (apart) {

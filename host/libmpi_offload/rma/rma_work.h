@@ -8,20 +8,23 @@
 #include "rma/rma.h"
 
 struct nof_rma_work {
-    struct nof_rma_step step; /* its transfer */
+    struct nof_rma_step step; /* its transfer, or that it can be touched */
     struct nof_win *win;
     int origin;
     struct nof_rma_command command;
     struct nof_type *type; /* a reference; NULL: not known yet, or the command is refused */
     void *desc; /* malloc'ed */
     void *payload; /* malloc'ed */
-    bool queued; /* in the peer's list of accumulates */
-    bool ready; /* an accumulate whose payload is here */
+    /* While it is under way (rma_turn.c): */
+    bool queued; /* in the peer's list */
+    bool known; /* what it touches: [from, to) */
+    bool ready; /* it may begin in its turn */
+    bool begun;
+    uint64_t from, to;
     struct nof_rma_work *next;
     /* While it waits for what a delta receive hides (rma_settle.c): */
     bool waits;
     struct nof_rma_work *waits_next;
-    void (*resume)(struct nof_rma_work *work);
 };
 
 static inline void nof_rma_work_free(struct nof_rma_work *work)
@@ -33,12 +36,22 @@ static inline void nof_rma_work_free(struct nof_rma_work *work)
     free(work);
 }
 
+/* Of rma_turn.c: operations of one origin that touch the same bytes, one after the other. Those that end here at once are never
+ * in the list. */
+
+/* As many at most have begun; what is behind them waits, so that no look at the list is long. */
+#define NOF_RMA_TURNS 64u
+void nof_rma_turn_join(struct nof_rma_peer *peer, struct nof_rma_work *work);
+void nof_rma_turn_leave(struct nof_rma_peer *peer, struct nof_rma_work *work);
+/* Nothing that came before it and is under way is in its way. */
+bool nof_rma_turn_has_come(const struct nof_rma_peer *peer, const struct nof_rma_work *work);
+
 /* Of rma_settle.c, of a command whose range was checked. */
 
 /* Its place can be touched: no delta receive hides any of it. */
 bool nof_rma_settled(const struct nof_rma_work *work);
-/* resume() is called from a poll once that is so, and may free it. */
-void nof_rma_wait_settled(struct nof_rma_work *work, void (*resume)(struct nof_rma_work *work));
+/* step.then() is called from a poll once that is so, and may free it. */
+void nof_rma_wait_settled(struct nof_rma_work *work);
 /* Before this process writes there: what of it a delta send guards is open, and leaves with that message's end. */
 void nof_rma_write_here(const struct nof_rma_work *work);
 /* The window ends without them. */

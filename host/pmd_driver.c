@@ -402,6 +402,11 @@ struct nof_pmd_polling nof_pmd_polling(const struct nof_pmd *pmd)
         .update = __atomic_load_n(&pmd->nic_words->poll_update, __ATOMIC_RELAXED)};
 }
 
+uint64_t nof_pmd_unexpected(const struct nof_pmd *pmd)
+{
+    return state_of(pmd) == NOF_PMD_FORKED ? 0 : __atomic_load_n(pmd->unexpected, __ATOMIC_RELAXED);
+}
+
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter)
 {
     if (state_of(pmd) == NOF_PMD_FORKED || (uint32_t)counter >= pmd->identity.ncounters)

@@ -131,6 +131,10 @@ struct nof_pmd_polling {
     uint32_t ratio, update;
 };
 struct nof_pmd_polling nof_pmd_polling(const struct nof_pmd *pmd);
+/* Messages that have come to this endpoint and found no receive posted, modulo 2^64: as long as it stays the same as
+ * before a PROBE without WAIT was submitted, another one finds no more than that one. What came before what a reaped completion tells of
+ * is in it. */
+uint64_t nof_pmd_unexpected(const struct nof_pmd *pmd);
 /* Live counter of this endpoint; by index or by name (NOF_ENOENT if there is none). */
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter);
 int nof_pmd_counter_find(const char *name, enum nof_counter *counter_out);

@@ -169,6 +169,7 @@ static int check_identity(struct nof_pmd *pmd, const struct nof_attach_reply *re
         {"host words", id->host_words_offset, sizeof(struct nof_host_words), HOST_WRITES, 64},
         {"NIC words", id->nic_words_offset, sizeof(struct nof_nic_words), HOST_READS, 64},
         {"counters", id->counters_offset, (uint64_t)id->ncounters * 8, HOST_READS, 8},
+        {"count of unexpected messages", id->unexpected_offset, 8, HOST_READS, 8},
         {"staging area", id->staging_offset, id->staging_bytes, HOST_READS, 64},
         {"bounce arena", id->bounce_offset, id->bounce_bytes, HOST_WRITES, 64},
         {"program area", id->program_area_offset, id->program_area_bytes, HOST_WRITES, 64},
@@ -230,5 +231,6 @@ int nof_pmd_map(struct nof_pmd *pmd, const struct nof_attach_reply *reply, const
     pmd->asleep = &pmd->host_words->host_asleep;
     pmd->nic_words = (const struct nof_nic_words *)(const void *)(pmd->bar + pmd->identity.nic_words_offset);
     pmd->counters = (const uint64_t *)(const void *)(pmd->bar + pmd->identity.counters_offset);
+    pmd->unexpected = (const uint64_t *)(const void *)(pmd->bar + pmd->identity.unexpected_offset);
     return NOF_OK;
 }

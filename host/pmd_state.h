@@ -32,6 +32,7 @@ struct nof_pmd {
     uint32_t *asleep;
     const struct nof_nic_words *nic_words;
     const uint64_t *counters;
+    const uint64_t *unexpected;
     unsigned char *bar;
     struct nof_bar_identity identity; /* our copy, validated */
     struct nof_pmd_segment shared; /* nslots 0: none */

@@ -36,7 +36,7 @@
 #include "nof/card.h"
 #include "nof/segment.h"
 
-#define NOF_ABI_VERSION 14u
+#define NOF_ABI_VERSION 15u
 #define NOF_BAR_MAGIC 0x3130524142464f4eull /* "NOFBAR01" */
 #define NOF_ATTACH_MAGIC 0x3148435441464f4eull /* "NOFATCH1" */
 #define NOF_DETACH_MAGIC 0x3148435444464f4eull /* "NOFDTCH1" */
@@ -117,6 +117,8 @@ struct nof_bar_identity {
     uint64_t delta_nic_offset; /* struct nof_delta_nic; read-only for the host */
     uint64_t claim_offset; /* struct nof_claim_words (claim.h), host writes */
     uint64_t library_counts_offset; /* uint64_t[nlibrary_counts]: what its library counts; host writes */
+    uint64_t
+        unexpected_offset; /* uint64_t: messages that found no receive posted, counted as they come; read-only for the host */
     uint32_t nlibrary_counts; /* a library that counts another number of things writes none */
     uint32_t
         wire_version; /* that its NIC speaks (docs/WIRE.md): ranks compare it, for frames of another are dropped */

@@ -130,6 +130,7 @@ void fake_open(struct fake_nofd *f)
                                              .host_words_offset = rest,
                                              .nic_words_offset = first + PAGE,
                                              .counters_offset = first + PAGE + 64,
+                                             .unexpected_offset = first + PAGE + 64 + 8 * FAKE_UNEXPECTED,
                                              .ncounters = 4,
                                              .max_inline_bytes = NOF_INLINE_BYTES,
                                              .staging_offset = staging,

@@ -18,6 +18,7 @@
 #include "pmd_driver.h"
 
 #define FAKE_SLOTS 127u
+#define FAKE_UNEXPECTED 3u /* among the counters */
 #define FAKE_STAGING_BYTES 8192u
 #define FAKE_BOUNCE_BYTES 65536u
 #define FAKE_ASSIST_BYTES 8192u

@@ -480,6 +480,8 @@ static void counters_are_live(void **state)
     assert_int_equal(nof_pmd_counter(*state, counter), 4711);
     assert_int_equal(nof_pmd_counter(*state, NOF_C_NETMEM_BYTES), 0); /* beyond what this daemon has */
     assert_int_equal(nof_pmd_counter_find("no.such", &counter), NOF_ENOENT);
+    fake.counters[FAKE_UNEXPECTED] = 1147;
+    assert_int_equal(nof_pmd_unexpected(*state), 1147);
 }
 
 static void library_counts_are_written_where_they_are_known(void **state)
@@ -627,6 +629,7 @@ enum garble {
     STAGING_OUTSIDE,
     BOUNCE_OVERFLOW,
     COUNTERS_HUGE,
+    UNEXPECTED_OUTSIDE,
     LIBRARY_HUGE,
     LIBRARY_READ_ONLY,
     PIECES_HUGE,
@@ -685,6 +688,8 @@ static void garble_identity(enum garble how)
         id->bounce_offset = UINT64_MAX & ~63ull;
     else if (how == COUNTERS_HUGE)
         id->ncounters = UINT32_MAX;
+    else if (how == UNEXPECTED_OUTSIDE)
+        id->unexpected_offset = fake.reply.bar_bytes;
     else if (how == LIBRARY_HUGE)
         id->nlibrary_counts = UINT32_MAX;
     else if (how == LIBRARY_READ_ONLY)

@@ -45,7 +45,7 @@ struct nof_pmd {
     struct waiting *posted;
     unsigned stored, posted_count, rendezvous;
     int spill, known;
-    uint64_t spilled, nomatches, next_handle, random;
+    uint64_t spilled, nomatches, next_handle, random, unexpected;
     uint8_t bounce[SLOTS][BOUNCE_MAX], bounce_used[SLOTS];
     bool reads_on; /* what a failed program has lent is not given back */
     uint8_t stage[SLOTS][STAGE_MAX], stage_used[SLOTS];
@@ -316,6 +316,7 @@ void fake_send(const struct nof_desc *d)
         free(w);
         return;
     }
+    fake.unexpected++;
     if (!fake.spill && fake.stored == STORE_MAX)
         enter_spill();
     if (fake.spill) {
@@ -671,6 +672,11 @@ const void *nof_pmd_staged(const struct nof_pmd *pmd, uint32_t offset, uint32_t 
 {
     REQUIRE(offset % STAGE_MAX == 0 && len_bytes <= STAGE_MAX);
     return pmd->stage[offset / STAGE_MAX];
+}
+
+uint64_t nof_pmd_unexpected(const struct nof_pmd *pmd)
+{
+    return pmd->unexpected;
 }
 
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter)

@@ -142,8 +142,33 @@ static void on_recv(struct nof_op *op, const struct nof_comp *c)
     nof_op_finish(op, c->status);
 }
 
+static void in_vain(const struct nof_op *op)
+{
+    struct nof_rank *r = op->rank;
+    r->vain[r->nvain++ % NOF_RANK_VAIN] =
+        (struct nof_vain_probe){.ctx = op->ctx, .peer = op->peer, .tag = op->tag, .asked_at = op->asked_at};
+}
+
+/* The NIC has found this message: none that was asked for in vain, if nothing has been counted since (docs/HOST_ABI.md). */
+static void check_vain(const struct nof_rank *r, const struct nof_comp *c)
+{
+    for (unsigned i = 0; i < NOF_RANK_VAIN && i < r->nvain; i++) {
+        const struct nof_vain_probe *v = &r->vain[i];
+        if (v->asked_at == r->counters[NOF_C_UNEXPECTED] &&
+            nof_pattern_accepts(v->ctx, v->peer, v->tag, c->ctx, c->peer, c->tag))
+            nof_cluster_fail(
+                r->world->cluster,
+                "%s: a probe finds what another asked for in vain, and match.unexpected is the same",
+                r->name);
+    }
+}
+
 static void on_probe(struct nof_op *op, const struct nof_comp *c)
 {
+    if (c->status == NOF_OK)
+        check_vain(op->rank, c);
+    if (c->status == NOF_ENOMATCH && !op->wait)
+        in_vain(op);
     if (c->status == NOF_ENOMATCH) {
         op->rank->spilling = op->rank->spilling || op->wait;
         op->rank->nomatches_seen += op->wait;

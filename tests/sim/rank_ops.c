@@ -52,6 +52,7 @@ bool nof_pattern_accepts(uint32_t ctx, int32_t peer, int32_t tag, uint32_t m_ctx
 void nof_op_start(struct nof_op *op)
 {
     op->state = NOF_OP_NIC;
+    op->asked_at = op->rank->counters[NOF_C_UNEXPECTED];
     nof_rank_submit(op->rank, &op->desc);
 }
 

@@ -31,6 +31,7 @@
 #define NOF_WORLD_TAGS 5u /* tags 0..n-1 */
 #define NOF_MESSAGE_MAX_BYTES 262144u
 #define NOF_RANK_LAYOUTS 3u
+#define NOF_RANK_VAIN 8u
 #define NOF_RANK_RING_MAX 256u
 #define NOF_RANK_SLOTS_MAX 1024u
 #define NOF_BOUNCE_SLOTS 8u
@@ -111,6 +112,7 @@ struct nof_op {
     struct nof_op *parent; /* MRECV: its MPROBE */
     struct nof_envelope *envelope; /* MPROBE that the library answered */
     uint64_t handle; /* MPROBE */
+    uint64_t asked_at; /* PROBE, MPROBE: match.unexpected when it was submitted */
     uint64_t expect_len; /* RECV after PROBE: what must come; UINT64_MAX: anything */
 
     uint64_t posted_ns;
@@ -209,6 +211,12 @@ struct nof_rank {
     struct nof_layout_ref layout[NOF_RANK_LAYOUTS];
     unsigned layouts_ready; /* bit mask */
     uint64_t counters[NOF_COUNTER_COUNT];
+    struct nof_vain_probe {
+        uint32_t ctx;
+        int32_t peer, tag;
+        uint64_t asked_at;
+    } vain[NOF_RANK_VAIN]; /* the last probes that were answered "nothing", nvain in all */
+    unsigned nvain;
     struct nof_delta_host *delta_host; /* NULL, both: a NIC without boards */
     struct nof_delta_nic *delta_nic;
     bool delta_boards_taken;

@@ -93,6 +93,7 @@ static void parts_do_not_overlap_and_fit(void **state)
             assert_true(parts[j].at + parts[j].bytes <= parts[i].at ||
                         parts[i].at + parts[i].bytes <= parts[j].at);
     }
+    assert_int_equal(id->unexpected_offset, id->counters_offset + NOF_C_UNEXPECTED * sizeof(uint64_t));
     assert_int_equal(id->bounce_bytes, 8192); /* whole pages */
     assert_int_equal(id->staging_bytes, 12288);
     assert_true(nof_ring_placed(id->submit_offset, id->submit_slots, id->bar_bytes));

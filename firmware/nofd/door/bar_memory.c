@@ -69,6 +69,7 @@ static void lay_out(struct nof_bar_identity *id, const struct nofd_bar_config *c
 
     id->nic_words_offset = PAGE;
     id->counters_offset = PAGE + sizeof(struct nof_nic_words);
+    id->unexpected_offset = id->counters_offset + NOF_C_UNEXPECTED * sizeof(uint64_t);
     add_segment(id, NOF_BAR_FD_RO, file_bytes, 3 * (uint64_t)PAGE); /* the last one: submission head */
     id->submit_offset = nof_ring_offset(id->bar_bytes);
     add_segment(id, NOF_BAR_FD_RW, file_bytes, nof_ring_rw_bytes(cfg->submit_slots));

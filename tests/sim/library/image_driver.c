@@ -191,6 +191,12 @@ bool nof_pmd_runs_collectives(const struct nof_pmd *pmd)
            (driver.collectives == NOF_SIM_BY_NIC || driver.asked >> 30 != 0);
 }
 
+uint64_t nof_pmd_unexpected(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return nof_image->counters[NOF_C_UNEXPECTED];
+}
+
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter)
 {
     (void)pmd;

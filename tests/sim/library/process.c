@@ -415,6 +415,7 @@ static int op_attach(struct nof_process *p, const uint8_t job_key[NOF_JOB_KEY_BY
         .program_area_bytes = cfg->program_area_bytes,
         .delta_host = s->delta_host,
         .delta_nic = s->delta_nic,
+        .counters = s->counters,
         .dma_inline = p->dma.is_inline,
         .dma_read_sums = p->dma.sums,
     };

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "nof/bar.h"
+#include "nof/counters.h"
 #include "nof/delta.h"
 #include "nof/desc.h"
 
@@ -81,6 +82,7 @@ struct nof_seam {
     void *program_area;
     struct nof_delta_host *delta_host; /* NULL, both: none */
     struct nof_delta_nic *delta_nic;
+    uint64_t counters[NOF_COUNTER_COUNT]; /* of its endpoint */
     uint64_t submitted; /* descriptors so far */
     /* What the image reports. */
     bool spilling; /* the library matches for the NIC */

@@ -27,7 +27,7 @@ static struct nof_request *of_nic_in_turn(const struct nof_request *req, bool ta
     probe->peer = MPI_ANY_SOURCE;
     probe->tag = req->tag;
     probe->probe_take = take;
-    nof_chan_by_nic.probe(probe);
+    nof_chan_nic_post_probe(probe);
     if (nof_request_wait(probe) == MPI_SUCCESS && probe->found)
         return probe;
     nof_request_free(probe);
@@ -96,7 +96,7 @@ static void both_probe(struct nof_request *req)
     if (envelope != NULL) {
         nof_shm_answer_probe(req, envelope);
     } else if (!req->probe_wait) {
-        nof_chan_by_nic.probe(req);
+        nof_chan_nic_post_probe(req);
     } else if (!refused(req)) {
         req->next = nof_chan_probes;
         nof_chan_probes = req;

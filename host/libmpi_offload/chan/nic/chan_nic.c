@@ -256,7 +256,7 @@ const struct nof_chan nof_chan_by_nic = {
     .recv = nof_chan_nic_recv,
     .cancel = nof_chan_nic_cancel,
     .cancelling = nof_chan_nic_cancelling,
-    .probe = nof_chan_nic_post_probe,
+    .probe = nof_chan_nic_probe,
     .commit = nof_chan_nic_commit,
     .streams = nof_chan_nic_streams,
     .source = {.poll = nic_poll,

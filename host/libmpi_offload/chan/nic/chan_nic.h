@@ -29,6 +29,7 @@
 #include "chan/chan.h"
 #include "launch/launch.h"
 #include "chan/matcher.h"
+#include "chan/nic/vain.h"
 #include "nof/counters.h"
 #include "nof/desc.h"
 #include "pmd_driver.h"
@@ -73,6 +74,7 @@ struct nof_chan_nic_op {
     bool
         let_go; /* RECV, PROBE: its request goes on, or went, without the NIC; this waits for the answer to its CANCEL */
     int32_t peer; /* job rank, NOF_ANY_SOURCE */
+    uint64_t asked_at; /* PROBE: nof_pmd_unexpected() when it was submitted */
     int32_t tag; /* SEND, PULL */
     uint32_t ctx; /* SEND */
     uint64_t len; /* SEND: bytes; PULL: of the message */
@@ -157,6 +159,8 @@ struct nof_chan_nic {
     uint64_t spills_seen;
     uint64_t nomatches_seen; /* to RECV, and to PROBE and MPROBE that wait */
     struct nof_chan_nic_op *local_probes;
+    struct nof_vain vain; /* answers to probes that do not wait */
+    uint32_t vain_answers; /* given here since the NIC was asked last */
     struct nof_chan_nic_op *held_first;
     struct nof_chan_nic_op *held_last;
     struct nof_chan_nic_op *pulls_first; /* not yet with the NIC */
@@ -266,6 +270,8 @@ void nof_chan_nic_send_fail_waiting(struct nof_chan_nic_peer *peer, int code);
 
 /* Of chan_post.c. */
 void nof_chan_nic_post_recv(struct nof_request *req);
+/* One that does not wait moves what can move first: who asks again and again calls nothing else. post_probe(): that has been done. */
+void nof_chan_nic_probe(struct nof_request *req);
 void nof_chan_nic_post_probe(struct nof_request *req);
 /* The same for one from any source that stands in nof_chan_claims.memory already, or among the probes of memory: whoever has a message
  * first serves it. What fails it leaves nowhere. */
@@ -280,6 +286,7 @@ void nof_chan_nic_hint(uint64_t callsite);
 void nof_chan_nic_submit_recv(struct nof_chan_nic_op *op);
 void nof_chan_nic_submit_probe(struct nof_chan_nic_op *op);
 int32_t nof_chan_nic_wanted_tag(const struct nof_request *req);
+struct nof_vain_question nof_chan_nic_question(const struct nof_request *req, int32_t source);
 /* Why a receive or probe that no message here fits would never end: somebody died. MPI_SUCCESS: it may. */
 int nof_chan_nic_lost_code(const struct nof_request *req, int32_t source);
 

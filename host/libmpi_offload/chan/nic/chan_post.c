@@ -4,10 +4,16 @@
 #include "chan/nic/chan_nic.h"
 #include "comm/comm.h"
 #include "base/error.h"
+#include "base/wait.h"
 
 int32_t nof_chan_nic_wanted_tag(const struct nof_request *req)
 {
     return req->tag == MPI_ANY_TAG ? NOF_ANY_TAG : req->tag;
+}
+
+struct nof_vain_question nof_chan_nic_question(const struct nof_request *req, int32_t source)
+{
+    return (struct nof_vain_question){.ctx = req->ctx, .source = source, .tag = nof_chan_nic_wanted_tag(req)};
 }
 
 static int32_t wanted_source(const struct nof_request *req)
@@ -110,6 +116,8 @@ void nof_chan_nic_submit_probe(struct nof_chan_nic_op *op)
         desc.handle = req->claim.handle;
     }
     op->phase = NOF_OP_PROBE;
+    op->asked_at = nof_pmd_unexpected(nof_chan_nic.pmd);
+    nof_chan_nic.vain_answers = 0;
     nof_chan_nic_submit(&desc);
 }
 
@@ -167,8 +175,38 @@ void nof_chan_nic_post_recv(struct nof_request *req)
         submit_or_hold(op);
 }
 
+/* Where ranks and NIC cores outnumber the CPUs, one of so many questions goes to the NIC all the same: who waits for its answer sleeps, and
+ * that lets a NIC core in that shares the CPU, also where a yield does not, because the scheduler gives each session its share. */
+#define VAIN_A_QUESTION 128
+
+/* The NIC has said that there is nothing, and would say so again. What it says of the dead is another answer. */
+static bool asked_in_vain(const struct nof_request *req)
+{
+    if (req->probe_wait || nof_chan_nic.nic_dead ||
+        (nof_lib.crowded && nof_chan_nic.vain_answers == VAIN_A_QUESTION - 1))
+        return false;
+    int32_t source = wanted_source(req);
+    struct nof_vain_question question = nof_chan_nic_question(req, source);
+    return nof_vain_holds(&nof_chan_nic.vain, &question, nof_pmd_unexpected(nof_chan_nic.pmd)) &&
+           nof_chan_nic_lost_code(req, source) == MPI_SUCCESS;
+}
+
+void nof_chan_nic_probe(struct nof_request *req)
+{
+    if (!req->probe_wait && !nof_wait_polling())
+        (void)nof_wait_poll();
+    nof_chan_nic_post_probe(req);
+}
+
 void nof_chan_nic_post_probe(struct nof_request *req)
 {
+    if (asked_in_vain(req)) {
+        nof_chan_nic.vain_answers++;
+        req->channel_op = NULL;
+        req->found = false;
+        nof_request_done(req, 0, 0, 0);
+        return;
+    }
     struct nof_chan_nic_op *op = begin_wanted(req, NOF_OP_PROBE);
     if (op != NULL)
         submit_or_hold(op);

@@ -197,6 +197,8 @@ void nof_chan_nic_local_probe(struct nof_chan_nic_op *op)
         op->next = nof_chan_nic.local_probes;
         nof_chan_nic.local_probes = op;
     } else {
+        struct nof_vain_question question = nof_chan_nic_question(req, op->peer);
+        nof_vain_note(&nof_chan_nic.vain, &question, op->asked_at);
         nof_chan_nic_op_free(op);
         req->found = false;
         nof_request_done(req, op->peer, 0, 0);

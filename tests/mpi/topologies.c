@@ -183,6 +183,48 @@ static void wrong(void)
     FAILS(MPI_Cart_create(MPI_COMM_NULL, 1, (int[]){1}, (int[]){0}, 0, &bad), MPI_ERR_COMM);
 }
 
+/* NULL for what is to be written or read is said, not written to. */
+static void nowhere(void)
+{
+    MPI_Comm grid, graph, dist, self = MPI_COMM_SELF;
+    int n, m, list[2], ones[] = {1}, zeros[] = {0};
+    OK(MPI_Cart_create(self, 1, ones, zeros, 0, &grid));
+    FAILS(MPI_Cart_create(self, 1, NULL, zeros, 0, &graph), MPI_ERR_ARG);
+    FAILS(MPI_Cart_map(self, 1, ones, NULL, &n), MPI_ERR_ARG);
+    FAILS(MPI_Cart_sub(grid, NULL, &graph), MPI_ERR_ARG);
+    FAILS(MPI_Cart_sub(grid, ones, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Cartdim_get(grid, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Cart_get(grid, 1, NULL, list, list), MPI_ERR_ARG);
+    FAILS(MPI_Cart_get(grid, 1, list, NULL, list), MPI_ERR_ARG);
+    FAILS(MPI_Cart_get(grid, 1, list, list, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Cart_rank(grid, NULL, &n), MPI_ERR_ARG);
+    FAILS(MPI_Cart_rank(grid, zeros, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Cart_coords(grid, 0, 1, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Cart_shift(grid, 0, 1, NULL, &n), MPI_ERR_ARG);
+    FAILS(MPI_Cart_shift(grid, 0, 1, &n, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Dims_create(4, 2, NULL), MPI_ERR_ARG);
+    OK(MPI_Graph_create(self, 1, ones, zeros, 0, &graph));
+    FAILS(MPI_Graph_create(self, 1, ones, zeros, 0, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Graph_create(self, 1, NULL, zeros, 0, &dist), MPI_ERR_ARG);
+    FAILS(MPI_Graph_map(self, 1, ones, zeros, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Graphdims_get(graph, NULL, &n), MPI_ERR_ARG);
+    FAILS(MPI_Graph_get(graph, 1, 1, NULL, list), MPI_ERR_ARG);
+    FAILS(MPI_Graph_get(graph, 1, 1, list, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Graph_neighbors_count(graph, 0, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Graph_neighbors(graph, 0, 1, NULL), MPI_ERR_ARG);
+    OK(MPI_Dist_graph_create_adjacent(self, 1, zeros, ones, 1, zeros, ones, MPI_INFO_NULL, 0, &dist));
+    FAILS(MPI_Dist_graph_create_adjacent(self, 0, NULL, NULL, 0, NULL, NULL, MPI_INFO_NULL, 0, NULL),
+          MPI_ERR_ARG);
+    FAILS(MPI_Dist_graph_create(self, 1, zeros, ones, NULL, ones, MPI_INFO_NULL, 0, &self), MPI_ERR_ARG);
+    FAILS(MPI_Dist_graph_neighbors_count(dist, &n, NULL, &m), MPI_ERR_ARG);
+    FAILS(MPI_Dist_graph_neighbors(dist, 1, NULL, list, 1, list, list), MPI_ERR_ARG);
+    FAILS(MPI_Dist_graph_neighbors(dist, 1, list, list, 1, list, NULL), MPI_ERR_ARG);
+    OK(MPI_Dist_graph_neighbors(dist, 0, NULL, NULL, 0, NULL, NULL));
+    OK(MPI_Comm_free(&grid));
+    OK(MPI_Comm_free(&graph));
+    OK(MPI_Comm_free(&dist));
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 6);
@@ -193,5 +235,6 @@ int main(int argc, char **argv)
     named_by_one();
     dims();
     wrong();
+    nowhere();
     return t_end();
 }

@@ -175,6 +175,8 @@ int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
     if (rc == MPI_SUCCESS && topo->ndims > 0 && remain_dims == NULL)
         rc = nof_error(MPI_ERR_ARG, "remain_dims is NULL");
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(newcomm, "the place for the communicator");
+    if (rc == MPI_SUCCESS)
         rc = sub(c, topo, remain_dims, newcomm);
     return nof_lib_leave(c, rc, __func__);
 }
@@ -203,6 +205,8 @@ int PMPI_Cartdim_get(MPI_Comm comm, int *ndims)
     const struct nof_topo *topo;
     int rc = nof_topo_check(comm, MPI_CART, &c, &topo);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(ndims, "the place for the number of dimensions");
+    if (rc == MPI_SUCCESS)
         *ndims = topo->ndims;
     return nof_lib_leave(c, rc, __func__);
 }
@@ -223,6 +227,8 @@ int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coo
     int rc = nof_topo_check(comm, MPI_CART, &c, &topo);
     if (rc == MPI_SUCCESS)
         rc = check_room(topo, maxdims);
+    if (rc == MPI_SUCCESS && topo->ndims > 0 && (dims == NULL || periods == NULL || coords == NULL))
+        rc = nof_error(MPI_ERR_ARG, "dims, periods or coords is NULL");
     for (int i = 0; rc == MPI_SUCCESS && i < topo->ndims; i++) {
         dims[i] = topo->dims[i];
         periods[i] = topo->periods[i];
@@ -238,6 +244,10 @@ int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank)
     struct nof_comm *c;
     const struct nof_topo *topo;
     int rc = nof_topo_check(comm, MPI_CART, &c, &topo);
+    if (rc == MPI_SUCCESS && topo->ndims > 0)
+        rc = nof_error_if_null(coords, "the array of coordinates");
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(rank, "the place for the rank");
     int at = rc == MPI_SUCCESS ? rank_at(topo, coords) : MPI_PROC_NULL;
     if (rc == MPI_SUCCESS && at == MPI_PROC_NULL)
         rc = nof_error(MPI_ERR_ARG, "the coordinates lie beyond an edge that is not periodic");
@@ -257,6 +267,8 @@ int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[])
         rc = nof_error(MPI_ERR_RANK, "rank %d in a communicator of %d", rank, nof_comm_size(c));
     if (rc == MPI_SUCCESS)
         rc = check_room(topo, maxdims);
+    if (rc == MPI_SUCCESS && topo->ndims > 0)
+        rc = nof_error_if_null(coords, "the array of coordinates");
     if (rc == MPI_SUCCESS)
         coords_of(topo, rank, coords);
     return nof_lib_leave(c, rc, __func__);
@@ -271,6 +283,8 @@ int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *rank_source, in
     int rc = nof_topo_check(comm, MPI_CART, &c, &topo);
     if (rc == MPI_SUCCESS && (direction < 0 || direction >= topo->ndims))
         rc = nof_error(MPI_ERR_ARG, "direction %d in a grid of %d dimensions", direction, topo->ndims);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(rank_source == NULL ? NULL : rank_dest, "the place for a rank");
     if (rc == MPI_SUCCESS) {
         *rank_source = rank_along(topo, direction, -(int64_t)disp);
         *rank_dest = rank_along(topo, direction, disp);

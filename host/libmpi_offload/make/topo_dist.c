@@ -78,6 +78,8 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int s
     struct half in = {indegree, sources, sourceweights}, out = {outdegree, destinations, destweights};
     int rc = nof_comm_check_intra(comm_old, &c);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(comm_dist_graph, "the place for the communicator");
+    if (rc == MPI_SUCCESS)
         rc = check_half(c, &in, "sources");
     if (rc == MPI_SUCCESS)
         rc = check_half(c, &out, "destinations");
@@ -205,6 +207,8 @@ int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const 
     size_t total = 0;
     int rc = nof_comm_check_intra(comm_old, &c);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(comm_dist_graph, "the place for the communicator");
+    if (rc == MPI_SUCCESS)
         rc = count_edges(n, degrees, &to.count);
     if (rc == MPI_SUCCESS)
         rc = check_half(c, &from, "sources");
@@ -228,12 +232,21 @@ int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int *indegree, int *outdegree
     struct nof_comm *c;
     const struct nof_topo *topo;
     int rc = nof_topo_check(comm, MPI_DIST_GRAPH, &c, &topo);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(indegree == NULL || outdegree == NULL ? NULL : weighted,
+                               "the place for a number");
     if (rc == MPI_SUCCESS) {
         *indegree = topo->source_count;
         *outdegree = topo->destination_count;
         *weighted = topo->weighted;
     }
     return nof_lib_leave(c, rc, __func__);
+}
+
+/* Nowhere to put what there is of one side. */
+static bool nowhere(int max, int count, const int *ranks_out, const int *weights, const int *weights_out)
+{
+    return max > 0 && count > 0 && (ranks_out == NULL || (weights != NULL && weights_out == NULL));
 }
 
 /* The first `max` neighbours of one side (MPI 4.1, 8.5.5: a shorter list is no error). */
@@ -257,6 +270,11 @@ int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int
     int rc = nof_topo_check(comm, MPI_DIST_GRAPH, &c, &topo);
     if (rc == MPI_SUCCESS && (maxindegree < 0 || maxoutdegree < 0))
         rc = nof_error(MPI_ERR_ARG, "room for %d sources and %d destinations", maxindegree, maxoutdegree);
+    if (rc == MPI_SUCCESS &&
+        (nowhere(maxindegree, topo->source_count, sources, topo->source_weights, sourceweights) ||
+         nowhere(maxoutdegree, topo->destination_count, destinations, topo->destination_weights,
+                 destweights)))
+        rc = nof_error(MPI_ERR_ARG, "an array of ranks or weights is NULL");
     if (rc == MPI_SUCCESS) {
         give(maxindegree, topo->source_count, topo->sources, topo->source_weights, sources, sourceweights);
         give(maxoutdegree, topo->destination_count, topo->destinations, topo->destination_weights,

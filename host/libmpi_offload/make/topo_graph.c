@@ -59,6 +59,8 @@ int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const in
     struct nof_topo *topo = NULL;
     int rc = nof_comm_check_intra(comm_old, &c);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(comm_graph, "the place for the communicator");
+    if (rc == MPI_SUCCESS)
         rc = check_graph(c, nnodes, index, edges);
     if (rc == MPI_SUCCESS && c->rank < nnodes && (topo = new_graph(nnodes, index, edges, c->rank)) == NULL)
         rc = nof_error(MPI_ERR_NO_MEM, "no memory for a topology");
@@ -78,6 +80,8 @@ int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges
     if (rc == MPI_SUCCESS && nnodes == 0)
         rc = nof_error(MPI_ERR_ARG, "the graph has no nodes");
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(newrank, "the place for the rank");
+    if (rc == MPI_SUCCESS)
         *newrank = c->rank < nnodes ? c->rank : MPI_UNDEFINED;
     return nof_lib_leave(c, rc, __func__);
 }
@@ -89,6 +93,8 @@ int PMPI_Graphdims_get(MPI_Comm comm, int *nnodes, int *nedges)
     struct nof_comm *c;
     const struct nof_topo *topo;
     int rc = nof_topo_check(comm, MPI_GRAPH, &c, &topo);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(nnodes == NULL ? NULL : nedges, "the place for a number");
     if (rc == MPI_SUCCESS) {
         *nnodes = topo->node_count;
         *nedges = topo->edge_count;
@@ -106,6 +112,8 @@ int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int e
     if (rc == MPI_SUCCESS && (maxindex < topo->node_count || maxedges < topo->edge_count))
         rc = nof_error(MPI_ERR_ARG, "room for %d nodes and %d edges, the graph has %d and %d", maxindex,
                        maxedges, topo->node_count, topo->edge_count);
+    if (rc == MPI_SUCCESS && (index == NULL || (topo->edge_count > 0 && edges == NULL)))
+        rc = nof_error(MPI_ERR_ARG, "index or edges is NULL");
     if (rc == MPI_SUCCESS) {
         memcpy(index, topo->index, (size_t)topo->node_count * sizeof(*index));
         if (topo->edge_count > 0)
@@ -131,6 +139,8 @@ int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *nneighbors)
     if (rc == MPI_SUCCESS)
         rc = check_node(topo, rank);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(nneighbors, "the place for the number of neighbours");
+    if (rc == MPI_SUCCESS)
         *nneighbors = topo->index[rank] - first_edge(topo->index, rank);
     return nof_lib_leave(c, rc, __func__);
 }
@@ -148,6 +158,8 @@ int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbor
     int count = rc == MPI_SUCCESS ? topo->index[rank] - first : 0;
     if (rc == MPI_SUCCESS && maxneighbors < count)
         rc = nof_error(MPI_ERR_ARG, "room for %d neighbours, rank %d has %d", maxneighbors, rank, count);
+    if (rc == MPI_SUCCESS && count > 0)
+        rc = nof_error_if_null(neighbors, "the array of neighbours");
     for (int i = 0; rc == MPI_SUCCESS && i < count; i++)
         neighbors[i] = topo->edges[first + i];
     return nof_lib_leave(c, rc, __func__);

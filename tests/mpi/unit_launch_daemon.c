@@ -93,6 +93,9 @@ int main(void)
     setenv("NOF_NOFD", "/nonexistent/nofd", 1);
     check(nof_launch_daemon("@nof-test", 2, NULL, text, sizeof(text)) != 0);
     check(strstr(text, "nofd is not where it belongs (/nonexistent/nofd)") != NULL);
+    setenv("NOF_NOFD", folder, 1);
+    check(nof_launch_daemon("@nof-test", 2, NULL, text, sizeof(text)) != 0);
+    check(strstr(text, "nofd is not where it belongs (") != NULL && strstr(text, folder) != NULL);
     check(unlink(script) == 0 && unlink(said) == 0 && rmdir(folder) == 0);
     return 0;
 }

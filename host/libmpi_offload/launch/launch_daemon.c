@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,13 @@
 /* Where nofd lies, seen from the folder of this library: of a build tree, and as installed. */
 static const char *const beside[] = {"nofd", NOF_LIB_TO_BIN "/nofd"};
 
+/* A folder may be entered, which is not what is asked. */
+static bool is_program(const char *path)
+{
+    struct stat st;
+    return access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 static bool find_nofd(char path[PATH_BYTES])
 {
     const char *told = nof_env("NOF_NOFD");
@@ -33,7 +41,7 @@ static bool find_nofd(char path[PATH_BYTES])
     path[0] = '\0';
     if (told != NULL) {
         snprintf(path, PATH_BYTES, "%s", told);
-        return access(path, X_OK) == 0;
+        return is_program(path);
     }
     if (dladdr(&nof_lib, &here) == 0 || here.dli_fname == NULL)
         return false;
@@ -41,7 +49,7 @@ static bool find_nofd(char path[PATH_BYTES])
     int folder = slash == NULL ? 0 : (int)(slash - here.dli_fname + 1);
     for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
         snprintf(path, PATH_BYTES, "%.*s%s", folder, here.dli_fname, beside[i]);
-        if (access(path, X_OK) == 0)
+        if (is_program(path))
             return true;
     }
     return false;

@@ -183,6 +183,27 @@ class Run(unittest.TestCase):
         r = run("/etc/passwd")
         self.assertEqual((r.returncode, "chmod +x /etc/passwd" in r.stderr), (126, True))
 
+    def test_network_of_a_daemon_that_stays(self):
+        """`nof up` takes the network as `nof run` does, and refuses what it refuses, before anything is started."""
+        with tempfile.TemporaryDirectory() as here:
+            socket = f"{here}/a.sock"
+
+            def up(*options):
+                return subprocess.run([NOF, "up", "--socket", socket, *options], env=ENV, capture_output=True, text=True, check=False,
+                                      timeout=PATIENCE_S)
+            for options, said in {("--loss", "3"): "--loss cannot be '3'", ("--buffer", "2000"): "holds no whole frame"}.items():
+                r = up(*options)
+                self.assertEqual((r.returncode, said in r.stderr), (2, True), r.stderr)
+            r = up("--link", "100M", "--delay", "2ms", "--mtu", "1500", "--buffer", "2000")
+            try:
+                self.assertEqual((r.returncode, "nic1" in r.stdout), (0, True), r.stderr)
+                r = subprocess.run([NOF, "status", "--json", "--control", socket + ".ctl"], env=ENV, capture_output=True, text=True,
+                                   check=False, timeout=PATIENCE_S)
+                self.assertEqual([nic["link_rate_bps"] for nic in json.loads(r.stdout)["nics"]], [100000000] * 2)
+            finally:
+                subprocess.run([NOF, "down", "--control", socket + ".ctl"], env=ENV, capture_output=True, check=False,
+                               timeout=PATIENCE_S)
+
     def test_daemon_that_stays(self):
         """Two start it at once, one does; its NICs are dealt in blocks; its log lies beside its socket."""
         with tempfile.TemporaryDirectory() as here:
@@ -200,7 +221,7 @@ class Run(unittest.TestCase):
                 self.assertEqual(json.loads(r.stdout), {"rows": [{"name": "early_bytes", "value": "1048576"},
                                                                  {"name": "dead_after_ms", "value": "2000"}]})
                 r = run("--nofd", socket, "--loss", "0.1", "true")
-                self.assertIn("nof up -- --fabric HOSTS --loss 0.1", r.stderr)
+                self.assertIn("nof up --fabric HOSTS --loss 0.1", r.stderr)
                 if os.geteuid() == 0 and nobody_runs(NOF):
                     os.chmod(here, 0o755)
                     down = [NOF, "down", "--control", socket + ".ctl"]

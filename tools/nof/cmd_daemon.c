@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "control_client.h"
 #include "find_daemon.h"
+#include "network.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -20,13 +21,27 @@
 #define STOP_STEPS 200
 #define STOP_STEP_US 50000
 
-enum { OPT_FABRIC = 256, OPT_CORES_PER_NIC, OPT_MTU, OPT_FEATURE, OPT_CONTROL, OPT_NOFD };
+enum {
+    OPT_FABRIC = 256,
+    OPT_CORES_PER_NIC,
+    OPT_MTU,
+    OPT_FEATURE,
+    OPT_CONTROL,
+    OPT_NOFD,
+    OPT_NETWORK, /* and on from there: of_network[] */
+};
+
+/* As `nof run` has them. */
+static const char *const of_network[] = {"--link",      "--delay",   "--buffer",  "--loss",
+                                         "--duplicate", "--reorder", "--corrupt", "--multicast"};
+#define NETWORK_OPTIONS (sizeof(of_network) / sizeof(of_network[0]))
 
 struct options {
     struct nof_daemon_args args;
     struct nof_daemon_at at;
     const char *self;
     bool ports; /* something to play was named */
+    struct nof_network network;
 };
 
 static const struct argp_option up_options[] = {
@@ -40,13 +55,32 @@ static const struct argp_option up_options[] = {
      "cores of each NIC, each a thread: its ranks are dealt over them, and each has its part of the link (1)",
      1},
     {"mtu", OPT_MTU, "BYTES", 0, "IP MTU (fabric 9000, port: its interface's, as far as the driver can)", 1},
-    {"feature", OPT_FEATURE, "NAME=VALUE", 0, "see `nof features`; may be repeated", 2},
-    {"socket", OPT_NOFD, "SOCKET", 0, "where ranks attach ($NOF_SOCKET, else this user's)", 2},
-    {"nofd", OPT_NOFD, "SOCKET", OPTION_ALIAS, NULL, 2},
+    {"link", OPT_NETWORK, "RATE", 0,
+     "of the simulated network, as for `nof run`: link rate, such as 10G (no limit)", 2},
+    {"delay", OPT_NETWORK + 1, "TIME", 0, "delay of a link, such as 50us (0)", 2},
+    {"buffer", OPT_NETWORK + 2, "BYTES", 0, "buffer of a switch port, such as 64KiB", 2},
+    {"loss", OPT_NETWORK + 3, "P", 0, "share of the frames that are lost, such as 0.02", 2},
+    {"duplicate", OPT_NETWORK + 4, "P", 0, "share that comes twice", 2},
+    {"reorder", OPT_NETWORK + 5, "P", 0, "share that is overtaken", 2},
+    {"corrupt", OPT_NETWORK + 6, "P", 0, "share that arrives with a wrong bit", 2},
+    {"multicast", OPT_NETWORK + 7, "flood|snoop|drop", 0, "whom the switch passes it to (flood)", 2},
+    {"feature", OPT_FEATURE, "NAME=VALUE", 0, "see `nof features`; may be repeated", 3},
+    {"socket", OPT_NOFD, "SOCKET", 0, "where ranks attach ($NOF_SOCKET, else this user's)", 3},
+    {"nofd", OPT_NOFD, "SOCKET", OPTION_ALIAS, NULL, 3},
     {"control", OPT_CONTROL, "ADDRESS", 0,
-     "where `nof` speaks to it ($NOF_CONTROL unless --nofd is given, else SOCKET.ctl)", 2},
+     "where `nof` speaks to it ($NOF_CONTROL unless --nofd is given, else SOCKET.ctl)", 3},
     {NULL, 0, NULL, 0, NULL, 0},
 };
+
+static error_t parse_network(struct options *o, unsigned i, const char *value)
+{
+    if (i >= NETWORK_OPTIONS)
+        return ARGP_ERR_UNKNOWN;
+    if (!nof_network_option(&o->network, of_network[i], value, o->self))
+        exit(2);
+    nof_daemon_option(&o->args, of_network[i], value);
+    return 0;
+}
 
 static error_t parse_up(int key, char *arg, struct argp_state *state)
 {
@@ -65,6 +99,7 @@ static error_t parse_up(int key, char *arg, struct argp_state *state)
         nof_daemon_option(&o->args, "--cores-per-nic", arg);
         return 0;
     case OPT_MTU:
+        o->network.mtu_bytes = strtoull(arg, NULL, 10); /* nofd says whether it can be */
         nof_daemon_option(&o->args, "--mtu", arg);
         return 0;
     case OPT_FEATURE:
@@ -84,7 +119,7 @@ static error_t parse_up(int key, char *arg, struct argp_state *state)
         }
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return key < OPT_NETWORK ? ARGP_ERR_UNKNOWN : parse_network(o, (unsigned)(key - OPT_NETWORK), arg);
     }
 }
 
@@ -170,6 +205,8 @@ int nof_cmd_up(int argc, char **argv)
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     if (!nof_daemon_locate(&o.at, NOF_DAEMON_ELSE_USERS, o.self))
+        return 2;
+    if (!nof_network_check(&o.network, o.self))
         return 2;
     if (!o.ports)
         nof_daemon_option(&o.args, "--fabric", "2");

@@ -312,7 +312,7 @@ static bool use_daemon(struct nof_job *job, const struct options *o)
     if (o->simulated != NULL) {
         fprintf(stderr,
                 "%s: %s is for the simulated network, but %s names a daemon with a network of its own; "
-                "start that with `nof up -- --fabric HOSTS %s %s`\n",
+                "start that with `nof up --fabric HOSTS %s %s`\n",
                 job->self, o->simulated, job->at.socket, o->simulated, o->simulated_value);
         return false;
     }

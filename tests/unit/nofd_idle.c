@@ -209,6 +209,28 @@ static void busy_and_yield_never_sleep(void **state)
     assert_int_equal(sleeps, 0);
 }
 
+/* With CPUs enough, as far as it knows, only after a while. */
+static void auto_gives_way_while_it_spins(void **state)
+{
+    (void)state;
+    idle.policy = NOFD_IDLE_AUTO;
+    idle.spin_ns = 50 * NOFD_US;
+    for (unsigned scarce = 0; scarce < 2; scarce++) {
+        idle.scarce = scarce;
+        lcore.now_ns += 1 * NOFD_US;
+        nofd_idle_worked(&idle, lcore.now_ns);
+        nofd_idle_wait(&idle, &lcore, &sources);
+        assert_int_equal(idle.yielded_ns, scarce ? lcore.now_ns : 0);
+        lcore.now_ns += 1 * NOFD_US;
+        nofd_idle_wait(&idle, &lcore, &sources);
+        assert_int_equal(idle.yielded_ns, scarce ? lcore.now_ns : 0);
+        lcore.now_ns += 2 * NOFD_US;
+        nofd_idle_wait(&idle, &lcore, &sources);
+        assert_int_equal(idle.yielded_ns, lcore.now_ns);
+        assert_int_equal(sleeps, 0);
+    }
+}
+
 static void auto_spins_first_and_longer_after_work(void **state)
 {
     uint64_t now_ns = NOFD_S;
@@ -254,6 +276,7 @@ int main(void)
         EACH(naps_grow_while_all_are_quiet),
         EACH(a_nap_is_never_shorter_than_asked_for),
         EACH(busy_and_yield_never_sleep),
+        EACH(auto_gives_way_while_it_spins),
         EACH(auto_spins_first_and_longer_after_work),
         EACH(credit_has_an_end),
     };

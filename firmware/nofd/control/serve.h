@@ -35,7 +35,7 @@ int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_
 void nofd_serve_close(struct nofd *d, struct nofd_endpoint *ep, int reason);
 /* state is GONE. */
 void nofd_serve_free(struct nofd *d, struct nofd_endpoint *ep);
-/* Pollers against CPUs: cores give way while spinning when CPUs are scarce. */
+/* Pollers against CPUs: cores give way at once while spinning when CPUs are scarce. */
 void nofd_serve_count(struct nofd *d);
 
 #endif

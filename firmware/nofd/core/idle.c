@@ -20,6 +20,8 @@
 #define SHUN_MAX_NS (4 * NOFD_MS)
 /* Since the last one: ranks that start take a slice or two, and no more. */
 #define SHUN_FORGET_NS (500 * NOFD_MS)
+/* Then it gives way even where there seem to be CPUs enough: nobody tells us who else runs here (docs/decisions/0065). */
+#define PURE_NS (2 * NOFD_US)
 #define SLEEP_MIN_NS (2 * NOFD_US) /* a shorter sleep costs more than it saves */
 
 /* How long a port that cannot wake us is left alone: longer each time that nothing is under way. */
@@ -166,7 +168,7 @@ void nofd_idle_wait(struct nofd_idle *idle, struct nofd_lcore *lcore, const stru
         return;
     }
     if (may_spin(idle, lcore->now_ns)) {
-        if (!idle->scarce) {
+        if (!idle->scarce && lcore->now_ns - idle->since_ns < PURE_NS) {
             rte_pause();
             return;
         }

@@ -28,7 +28,7 @@ struct nofd_idle {
     enum nofd_idle_policy policy;
     uint64_t spin_ns;
     uint64_t nap_ns;
-    bool scarce; /* more pollers than CPUs: give way while spinning */
+    bool scarce; /* more pollers than CPUs: give way from the first turn of a spin on */
     bool naps; /* a port cannot wake us */
     uint64_t *sleeps; /* a counter, where they are counted */
     uint64_t since_ns; /* without work since; 0: working */

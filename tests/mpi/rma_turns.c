@@ -4,9 +4,9 @@
  * contiguous, every other element, and types whose description is long. */
 #include "mpitest.h"
 
-enum { LONG = 3000, ROUNDS = 40, WHOLE = 2 * LONG };
+enum { LONG = 3000, ROUNDS = 40, WHOLE = 2 * LONG, BURST = 100 };
 
-static double *window, mine[WHOLE], got[WHOLE];
+static double *window, mine[WHOLE], got[WHOLE], many[BURST][LONG];
 static MPI_Win win;
 
 struct shape {
@@ -78,6 +78,18 @@ static void overwrite(const struct shape *s, int to)
     CHECK(got[0] == 9);
 }
 
+/* More of them than may have begun, and than are received before their turn; none is waited for. */
+static void many_at_a_time(const struct shape *s, int to)
+{
+    for (int k = 0; k < BURST; k++) {
+        for (int i = 0; i < s->count; i++)
+            many[k][i] = k + i;
+        OK(MPI_Put(many[k], s->count, MPI_DOUBLE, to, 0, 1, s->type, win));
+    }
+    expect(s, BURST - 1, to);
+    OK(MPI_Win_flush(to, win));
+}
+
 static void shape_is_in_order(const struct shape *s, int to)
 {
     for (int round = 0; round < ROUNDS; round++) {
@@ -90,6 +102,8 @@ static void shape_is_in_order(const struct shape *s, int to)
         put(s, 7, to);
         add(s, 1, to);
         expect(s, 8, to);
+        if (round % 8 == 0)
+            many_at_a_time(s, to);
     }
 }
 

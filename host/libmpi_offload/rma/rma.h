@@ -87,6 +87,7 @@ struct nof_rma_peer {
     uint32_t pending; /* operations that are not done */
     struct nof_rma_work *first; /* operations under way, in order (rma_turn.c) */
     struct nof_rma_work *last;
+    uint64_t aside_bytes; /* of puts that are received before their turn */
     bool running; /* they are gone through ... */
     bool again; /* ... and shall be once more */
     struct nof_rma_work *control_first; /* commands that wait for `pending` to be 0 */

@@ -7,6 +7,9 @@
 
 #include "rma/rma_work.h"
 
+#define ASIDE_BYTES 65536u /* of a put that is received before its turn, */
+#define ASIDE_ALL_BYTES (16u * ASIDE_BYTES) /* and of all such of an origin */
+
 static void *address(const struct nof_rma_command *c)
 {
     return (void *)(uintptr_t)c->addr; // NOLINT: checked by in_range() before it is followed
@@ -73,6 +76,8 @@ static void work_done(struct nof_rma_work *work)
     struct nof_rma_peer *peer = &win->rma->peers[origin];
     if (work->queued)
         nof_rma_turn_leave(peer, work);
+    if (work->aside)
+        peer->aside_bytes -= work->command.payload_bytes;
     nof_rma_work_free(work);
     peer->pending--;
     if (peer->first != NULL)
@@ -217,7 +222,7 @@ static void payload_came(struct nof_rma_step *step, int error)
     struct nof_rma_work *work = (struct nof_rma_work *)(void *)step;
     if (error != MPI_SUCCESS)
         refuse(work, nof_error_class(error));
-    if (work->command.kind == NOF_RMA_PUT) {
+    if (work->command.kind == NOF_RMA_PUT && !work->aside) {
         work_done(work);
         return;
     }
@@ -225,13 +230,13 @@ static void payload_came(struct nof_rma_step *step, int error)
     run(work->win, work->origin);
 }
 
-/* Receive the payload: of a put where it belongs, of an accumulate, or of what was refused, aside. */
+/* Receive the payload: of a put in its turn where it belongs; of all others, and of what was refused, aside. */
 static void fetch_payload(struct nof_rma_work *work)
 {
     const struct nof_rma_command *c = &work->command;
     struct nof_rma_transfer t = {NOF_REQUEST_RECV, NOF_RMA_PAYLOAD, work->origin, c->tag, NULL,
                                  c->payload_bytes, nof_type_byte()};
-    if (c->kind == NOF_RMA_PUT && work->type != NULL) {
+    if (c->kind == NOF_RMA_PUT && work->type != NULL && !work->aside) {
         t.buf = address(c);
         t.count = c->count;
         t.type = work->type;
@@ -340,17 +345,33 @@ static void run(struct nof_win *win, int origin)
     peer->running = false;
 }
 
-/* What waits for an accumulate's turn is received meanwhile; a put's goes where it belongs, when its turn has come. */
+/* A put that waits for others: a copy more of it costs less than to ask for it only in its turn. What is long is not worth the
+ * room. */
+static bool goes_aside(const struct nof_rma_peer *peer, const struct nof_rma_work *work)
+{
+    uint64_t bytes = work->command.payload_bytes;
+    return work->command.kind == NOF_RMA_PUT && work->type != NULL && bytes <= ASIDE_BYTES &&
+           peer->aside_bytes + bytes <= ASIDE_ALL_BYTES && !nof_rma_turn_has_come(peer, work);
+}
+
+/* What waits for an accumulate's turn is received meanwhile, and of a put what is not long; else it goes where it belongs, when
+ * its turn has come. */
 static void wait_turn(struct nof_rma_work *work, const void *inline_payload)
 {
     const struct nof_rma_command *c = &work->command;
+    struct nof_rma_peer *peer = &work->win->rma->peers[work->origin];
     if (!work->queued)
-        nof_rma_turn_join(&work->win->rma->peers[work->origin], work);
+        nof_rma_turn_join(peer, work);
     if (inline_payload != NULL) {
         keep_payload(work, inline_payload);
-    } else if (c->kind != NOF_RMA_PUT && c->payload_bytes > 0) {
-        fetch_payload(work);
-        return;
+    } else if (c->payload_bytes > 0) {
+        work->aside = goes_aside(peer, work);
+        if (work->aside)
+            peer->aside_bytes += c->payload_bytes;
+        if (work->aside || c->kind != NOF_RMA_PUT) {
+            fetch_payload(work);
+            return;
+        }
     }
     work->ready = true;
     run(work->win, work->origin);

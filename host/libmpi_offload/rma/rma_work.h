@@ -20,6 +20,7 @@ struct nof_rma_work {
     bool known; /* what it touches: [from, to) */
     bool ready; /* it may begin in its turn */
     bool begun;
+    bool aside; /* a put whose payload is received before its turn */
     uint64_t from, to;
     struct nof_rma_work *next;
     /* While it waits for what a delta receive hides (rma_settle.c): */

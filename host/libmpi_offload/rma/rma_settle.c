@@ -92,9 +92,11 @@ void nof_rma_drop_waiting(const struct nof_win *win)
     first = last = NULL;
     for (; work != NULL; work = next) {
         next = work->waits_next;
-        if (work->win == win)
-            nof_rma_work_free(work);
-        else
+        if (work->win != win) {
             append(work);
+            continue;
+        }
+        nof_rma_turn_leave(&win->rma->peers[work->origin], work); /* others end yet, and look at the list */
+        nof_rma_work_free(work);
     }
 }

@@ -562,6 +562,15 @@ static bool nic_is_there(const struct nof_chan *channel, uint64_t over_ns)
     return channel->heard == NULL || over_ns > NIC_AWAY_MAX_NS || channel->heard();
 }
 
+/* For how long nothing has come, without the time in which the NIC did not run. */
+static uint64_t waited_ns(struct nof_sched *s, const struct nof_chan *channel, uint64_t now_ns)
+{
+    uint32_t away_ms = channel->away_ms == NULL ? 0 : channel->away_ms(), was_away_ms = away_ms - s->away_ms;
+    s->moved_ns = earlier(s->moved_ns + was_away_ms * 1000000ull, now_ns);
+    s->away_ms = away_ms;
+    return now_ns - s->moved_ns;
+}
+
 /* Nothing has come to this rank's own steps for longer than it may be waited; the NIC sees to those that it runs. */
 static bool lose_patience(struct nof_sched *s, uint64_t now_ns, bool *again_out)
 {
@@ -574,16 +583,15 @@ static bool lose_patience(struct nof_sched *s, uint64_t now_ns, bool *again_out)
         return false;
     const struct nof_chan *channel = nof_chan_of(first->comm);
     uint32_t patience_ms = channel->coll_patience_ms == NULL ? 0 : channel->coll_patience_ms();
-    uint32_t away_ms = channel->away_ms == NULL ? 0 : channel->away_ms(), was_away_ms = away_ms - s->away_ms;
-    s->moved_ns = earlier(s->moved_ns + was_away_ms * 1000000ull, now_ns);
-    s->away_ms = away_ms;
-    uint64_t patience_ns = patience_ms * 1000000ull, waited_ns = now_ns - s->moved_ns;
-    if (patience_ms == 0 || waited_ns < patience_ns)
+    uint64_t patience_ns = patience_ms * 1000000ull, waits_ns = waited_ns(s, channel, now_ns);
+    if (patience_ms == 0 || waits_ns < patience_ns)
         return false;
-    if (!nic_is_there(channel, waited_ns - patience_ns)) {
+    if (!nic_is_there(channel, waits_ns - patience_ns)) {
         *again_out = true;
         return false;
     }
+    if (waited_ns(s, channel, now_ns) < patience_ns)
+        return false; /* it came back while we asked, and has said so before it heard us */
     int peer = nof_comm_peer_world(first->comm, first->peer);
     int code = nof_error(MPI_ERR_OTHER,
                          "a collective has waited for rank %d of MPI_COMM_WORLD longer than feature "

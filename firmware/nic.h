@@ -432,8 +432,7 @@ struct nof_read { /* consecutive frames of one send */
     uint8_t held; /* of those, counted in the endpoint's local_held */
     uint8_t summed; /* the host gives the CRCs of full frames */
     uint8_t ranged; /* of a delta send: each DATA says where it belongs */
-    uint8_t
-        longer; /* bytes by which the fields of the last MSG_MORE are, so that its frame is as large as the others */
+    uint8_t longer; /* bytes more in the last MSG_MORE's fields: its frame is as large as the others */
     uint32_t bytes; /* of payload, in all frames */
     /* Where it is packed (pack.h): the payload lies in block `raw`, and frames are made as they leave. */
     uint32_t raw; /* NOF_NIL: the payload is in frame[] */

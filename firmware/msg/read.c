@@ -18,10 +18,12 @@ static uint32_t least(uint64_t a, uint64_t b)
  * kernel cuts them (docs/decisions/0066), and there are no more of them than if all but the last were full. */
 static uint32_t even_body(const struct nof_send *s, uint32_t body_max)
 {
-    uint32_t more = NOF_WIRE_MSG_MORE_BYTES, bytes = (uint32_t)s->len + NOF_WIRE_MSG_BYTES - more;
-    uint32_t n = (bytes + body_max - more - 1) / (body_max - more);
-
-    return n > 1 ? (bytes + n - 1) / n + more : body_max;
+    uint32_t more = NOF_WIRE_MSG_MORE_BYTES, room = body_max - more;
+    uint32_t bytes = (uint32_t)s->len + NOF_WIRE_MSG_BYTES - more;
+    if (bytes <= room)
+        return body_max;
+    uint32_t n = (bytes + room - 1) / room;
+    return (bytes + n - 1) / n + more;
 }
 
 /* The frame that carries the message from byte `offset` on, behind `before` bytes of this read; limit: bytes that may be taken

@@ -17,8 +17,12 @@
 #define BODY_MAX 1440u /* of MTU 1500: less IPv4, UDP and the common header */
 #define EAGER_MAX 16384u /* feature eager_max_bytes, as it is by default */
 #define TAG 5
+#define UNEVEN 10001u /* bytes that do not divide by their frames */
 
 static struct pair p;
+
+static bool rest_breaks; /* what is read of a message behind its first block fails */
+static unsigned breaks; /* so often it did */
 
 static struct {
     unsigned frames, longer; /* of MSG and MSG_MORE; of those with longer fields */
@@ -53,8 +57,11 @@ static int look(void *ctx, unsigned nic, const uint8_t *bytes, uint32_t len)
 static enum world_dma copy(void *ctx, unsigned rank, int write, const struct nof_segment *seg, unsigned nseg,
                            const struct nof_buf *buf, unsigned nbuf)
 {
-    (void)ctx, (void)rank, (void)write, (void)seg, (void)nseg, (void)buf, (void)nbuf;
-    return WORLD_DMA_DO;
+    (void)ctx, (void)rank, (void)nseg, (void)buf, (void)nbuf;
+    if (!rest_breaks || write || seg[0].addr == (uintptr_t)p.out)
+        return WORLD_DMA_DO;
+    breaks++;
+    return WORLD_DMA_BROKEN;
 }
 
 static void ignore(void *ctx, unsigned rank, const struct nof_comp *comp)
@@ -159,12 +166,37 @@ static void a_peer_that_does_not_say_so_gets_none_with_longer_fields(void **stat
     world_fini(p.w);
 }
 
+/* Not even the last frame of such a message is longer than it was. */
+static void the_rest_of_a_message_that_cannot_be_read_ends_it(void **state)
+{
+    const unsigned n = 32;
+
+    (void)state;
+    begin(1, 0);
+    rest_breaks = true;
+    breaks = 0;
+    memset(&seen, 0, sizeof(seen));
+    for (unsigned i = 0; i < n; i++)
+        world_recv(p.w, 1, 0, TAG, p.in, UNEVEN, i);
+    for (unsigned i = 0; i < n; i++) /* more than the window takes: some leave in two parts */
+        world_send(p.w, 0, 1, TAG, p.out, UNEVEN, i);
+    world_run_for(p.w, 50 * MS);
+    rest_breaks = false;
+    assert_true(breaks > 0);
+    unsigned failed = 0;
+    for (unsigned i = 0; i < n; i++)
+        failed += world_expect(p.w, 1, NOF_COMP_RECV, i)->status == NOF_EFAULT;
+    assert_int_equal(failed, breaks);
+    world_fini(p.w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_of_a_message_are_of_one_size),
         cmocka_unit_test(of_one_that_is_one_frame_nothing_is_added),
         cmocka_unit_test(who_gets_sums_of_what_is_read_fills_frames),
+        cmocka_unit_test(the_rest_of_a_message_that_cannot_be_read_ends_it),
         cmocka_unit_test(a_peer_that_does_not_say_so_gets_none_with_longer_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,6 +60,12 @@ static void tell_of_death(const struct nofd_dma_pool *pool, const struct nofd_dm
     int signal = helper->process.signal;
     const char *name = signal > 0 ? sigabbrev_np(signal) : NULL;
 
+    if (signal <= 0) {
+        nofd_warning("a DMA helper (nofd-dma, pid %d) of user %u has ended by itself; another one copies for "
+                     "his ranks",
+                     (int)helper->process.pid, (unsigned)pool->user.uid);
+        return;
+    }
     nofd_warning("a DMA helper (nofd-dma, pid %d) of user %u has %s (signal %d, SIG%s); another one copies "
                  "for his ranks",
                  (int)helper->process.pid, (unsigned)pool->user.uid,

@@ -10,7 +10,9 @@
 #include "nof_private/coll_counts.h"
 #include "sim.h"
 
-#define BEHIND 1.15 /* the best, at most, is what is chosen */
+/* The best, at most, is what is chosen. A broadcast to two others of 32 KiB takes 18 % longer by the tree than round a ring where each
+ * has a CPU, as here, and half as long or less where they have not: the tree it is. */
+#define BEHIND 1.2
 
 static const struct {
     const char *collective, *name;

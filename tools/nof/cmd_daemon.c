@@ -241,7 +241,9 @@ static bool runs(pid_t pid)
 
 int nof_cmd_down(int argc, char **argv)
 {
-    static const char doc[] = "Stop the daemon. Jobs that use it end with an error that says so.";
+    static const char doc[] =
+        "Stop the daemon. Jobs that use it end with an error that says so, ranks that compute when they next "
+        "wait for it in a call of MPI.";
     const struct argp argp = {down_options, parse_up, NULL, doc, NULL, NULL, NULL};
     struct options o = {.self = argv[0]};
     json_t *status;

@@ -85,7 +85,8 @@ int nof_coll_keep(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll_
     struct nof_request *req = NULL;
     int rc = make_request(comm, build, args, request, &c, &req);
     if (rc == MPI_SUCCESS) {
-        rc = nof_sched_keep(req->sched); /* also where it cannot be built: others of the communicator count it */
+        rc = nof_sched_keep(
+            req->sched); /* also where it cannot be built: others of the communicator count it */
         if (req->sched->build_error != MPI_SUCCESS)
             rc = req->sched->build_error;
         if (rc == MPI_SUCCESS) {

@@ -197,7 +197,7 @@ class Run(unittest.TestCase):
             r = up("--link", "100M", "--delay", "2ms", "--mtu", "1500", "--buffer", "2000")
             try:
                 self.assertEqual((r.returncode, "nic1" in r.stdout), (0, True), r.stderr)
-                r = subprocess.run([NOF, "status", "--json", "--control", socket + ".ctl"], env=ENV, capture_output=True, text=True,
+                r = subprocess.run([NOF, "status", "--json", "--socket", socket], env=ENV, capture_output=True, text=True,
                                    check=False, timeout=PATIENCE_S)
                 self.assertEqual([nic["link_rate_bps"] for nic in json.loads(r.stdout)["nics"]], [100000000] * 2)
             finally:

@@ -52,6 +52,7 @@ enum nof_daemon_else { NOF_DAEMON_ELSE_USERS, NOF_DAEMON_ELSE_PRIVATE };
 /* For the tables of options of commands that speak to a daemon, and their values. */
 #define NOF_DAEMON_OPTIONS(nofd_key, control_key, group) \
     {"nofd", nofd_key, "SOCKET", 0, "the daemon that listens there ($NOF_SOCKET, else this user's)", group}, \
+        {"socket", nofd_key, "SOCKET", OPTION_ALIAS, NULL, group}, /* as `nof up` has it */ \
     { \
         "control", control_key, "ADDRESS", 0, \
             "its control socket ($NOF_CONTROL unless --nofd is given, else SOCKET.ctl)", group \

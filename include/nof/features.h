@@ -54,7 +54,7 @@
       "lines of 16 bytes of a predictor's table; counts for grants that come afterwards") \
     X(MULTICAST, "multicast", BOOL, 0, 0, 1, "off|on", "multicast groups may be opened") \
     X(IDLE, "idle", CHOICE, 0, 0, 3, "auto|busy|yield|sleep", "what the NIC core does without work") \
-    X(SPIN, "spin_us", NUMBER, 20, 0, 1000000, "us", "idle=auto: poll this long before sleeping") \
+    X(SPIN, "spin_us", NUMBER, 50, 0, 1000000, "us", "idle=auto: poll this long before sleeping") \
     X(NAP, "nap_us", NUMBER, 50, 1, 10000, "us", \
       "longest nap while work is pending on a port that cannot wake us") \
     X(COLLECTIVES, "collectives", CHOICE, 1, 0, 1, "nic|host", "who goes through the steps of a collective") \

@@ -12,7 +12,7 @@ import unittest
 NOF, PROGRAM = sys.argv[1:3]
 ENV = {k: v for k, v in os.environ.items() if not k.startswith(("NOF_", "PMI", "MPI_LOCAL", "OMPI_", "SLURM_"))}
 CPUS = sorted(os.sched_getaffinity(0))
-CROWDED_US, SEATED_US = 20, 50
+CROWDED_US, SEATED_US = 20, 100
 NOTHING = dict.fromkeys((
     "NOF_ALLTOALL", "NOF_CHANNELS", "NOF_CHANNELS_TABLE", "NOF_CHECK_LEAKS", "NOF_COLL_TABLE", "NOF_CONFIG", "NOF_CONTROL",
     "NOF_DELTA", "NOF_DELTA_SIZE", "NOF_DELTA_TRIGGER", "NOF_JOB_ID", "NOF_JOB_KEY", "NOF_LAUNCH", "NOF_NET", "NOF_NIC",

@@ -252,6 +252,8 @@ static void run(struct nof_nic *nic, unsigned budget)
     nic->counters[NOF_C_NETMEM_BYTES] = (uint64_t)nic->netmem.used * NOF_NETMEM_BLOCK;
     nic->counters[NOF_C_NETMEM_PEAK_BYTES] = (uint64_t)nic->netmem.peak * NOF_NETMEM_BLOCK;
     nof_transport_flush(nic->transport);
+    if (nic->reads.used > 0)
+        nof_transport_await(nic->transport);
 }
 
 void nof_nic_rx(struct nof_nic *nic, uint64_t now_ns, struct nof_frame *const *frames, unsigned n)

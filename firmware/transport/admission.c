@@ -125,6 +125,11 @@ bool nof_transport_waits(const struct nof_transport *t)
     return t->room_wanted;
 }
 
+void nof_transport_await(struct nof_transport *t)
+{
+    nof_pacer_await(&t->pacer);
+}
+
 bool nof_tx_awaited_now(struct nof_transport *t)
 {
     return (t->starved_head != NOF_NIL || t->room_wanted) && nic_room(t, false) > 0;

@@ -10,14 +10,16 @@
  * booked in an interval of length T.
  *
  *   sum of w(f) <= T + depth + frame      if the interval ends with new data that left as it was allowed to
- *   sum of w(f) <= T + idle + frame       if besides, whoever was told 0 has always asked no later than the deadline was
+ *   sum of w(f) <= T + idle + frame       if besides, whoever was told 0 has always asked no later than the deadline was, and
+ *                                         nof_pacer_await() was not called
  *   sum of w(f) >= T - burst              if somebody always has full frames, and asks at both ends and each
  *                                         depth - burst between
  *
  * where frame = w(a full frame), idle = max(2 frame, burst) and depth = max(NOF_PACER_DEPTH_NS, 2 frame). A link that somebody waits
  * for saves up to depth: a core that looks late has what passed meanwhile. One that nobody waits for has idle, and as much
  * more as the core was late lately, up to depth: a core that shares its CPU sends a message in one turn, and one that looks in time
- * never has more than idle in its port. So long may stand there what must not wait, an announcement or a clearance: with 250 us
+ * never has more than idle in its port. Data that is being read from a rank waits, too: for its sender the link is no idle one
+ * (docs/decisions/0068). So long may stand there what must not wait, an announcement or a clearance: with 250 us
  * of credit two ranks that exchange 64 KiB at 10 Gbit/s send one after the other whenever one begins a little later. Rounding: less
  * than 1 ns a booking and 2^-20 ns a byte.
  *
@@ -48,7 +50,7 @@ struct nof_pacer {
     uint64_t depth_ns;
     uint64_t free_ns; /* when the link has carried all that was booked; may lie depth_ns in the past */
     uint64_t asked_ns; /* when somebody did last, */
-    bool waits; /* and was told 0 */
+    bool waits; /* and was told 0; or has data that is on its way here */
     uint64_t late_ns; /* how long after the deadline such a one asked, lately */
     uint32_t idle_ns;
     uint32_t frame_ns; /* of a full frame, at least 1; 0: rate unknown */
@@ -123,6 +125,12 @@ static inline uint32_t nof_pacer_ask(struct nof_pacer *pacer, uint64_t now_ns)
     frames = nof_pacer_frames(pacer, now_ns);
     pacer->waits = frames == 0;
     return frames;
+}
+
+/* Who asked and was told how many may leave has not got them all yet: they are being read. Until somebody asks. */
+static inline void nof_pacer_await(struct nof_pacer *pacer)
+{
+    pacer->waits = true;
 }
 
 /* When to ask again after 0. */

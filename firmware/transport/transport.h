@@ -117,6 +117,9 @@ unsigned nof_path_window(struct nof_path *path, bool urgent);
  * comes says when to ask again, and waits() holds until the next poll(). */
 bool nof_transport_room(struct nof_transport *t);
 bool nof_transport_waits(const struct nof_transport *t);
+/* At the end of a turn: data that will leave is on its way from a rank's memory, so the link waits for it and keeps its
+ * credit. */
+void nof_transport_await(struct nof_transport *t);
 /* Largest sum of fields and payload in one frame. Never shrinks once the path is up. */
 uint32_t nof_path_body_max(const struct nof_path *path);
 /* Does the peer take a MSG_MORE whose fixed fields are longer than their 16 bytes? */

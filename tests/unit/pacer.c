@@ -215,6 +215,25 @@ static void who_waits_has_the_credit_of_the_depth_and_who_comes_that_of_an_idle_
     assert_int_equal(p.idle_ns, 2ull * 12304000);
 }
 
+/* Of four frames that were allowed, two are being read. */
+static void what_is_on_its_way_has_the_credit_of_who_waits(void **state)
+{
+    struct nof_pacer p;
+    uint64_t now = 1000000;
+
+    (void)state;
+    nof_pacer_init(&p, 1000000000, FULL, now);
+    for (unsigned awaited = 0; awaited < 2; awaited++) {
+        now += 10 * NOF_PACER_DEPTH_NS;
+        assert_int_equal(nof_pacer_ask(&p, now), 4);
+        nof_pacer_book(&p, 2 * FULL, 2, now);
+        if (awaited)
+            nof_pacer_await(&p);
+        now += 100000;
+        assert_int_equal(nof_pacer_ask(&p, now), awaited ? 10 : 4);
+    }
+}
+
 /* A core that was late sends what it has in one turn until it has looked in time for a while. */
 static void lateness_is_remembered_and_forgotten(void **state)
 {
@@ -289,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_busy_link_is_fed_in_bursts),
         cmocka_unit_test(who_looks_in_time_has_no_more_than_the_idle_credit_in_the_port),
         cmocka_unit_test(who_waits_has_the_credit_of_the_depth_and_who_comes_that_of_an_idle_link),
+        cmocka_unit_test(what_is_on_its_way_has_the_credit_of_who_waits),
         cmocka_unit_test(lateness_is_remembered_and_forgotten),
         cmocka_unit_test(after_nothing_is_allowed_the_deadline_allows_a_burst),
         cmocka_unit_test(an_unknown_rate_paces_nothing),

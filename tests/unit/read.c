@@ -194,6 +194,27 @@ static void of_a_flow_that_died_nothing_leaves_and_no_frame_stays(void **state)
     assert_int_equal(world_rank(p.w, 0)->counters[NOF_C_TX_FRAMES], sent);
 }
 
+/* While a piece of a message is copied (3 to 23 us) its link is no idle one, which keeps credit for some 3 frames only. */
+static void a_link_that_waits_for_copies_is_full_all_the_same(void **state)
+{
+    const uint64_t len = 400000;
+    uint64_t frames;
+
+    (void)state;
+    nof_nic_rate(p.theirs, world_now(p.w), 1000000000);
+    world_recv(p.w, 1, 0, 5, p.in, len, 0);
+    world_run_for(p.w, MS);
+    frames = world_rank(p.w, 0)->counters[NOF_C_TX_FRAMES];
+    world_send(p.w, 0, 1, 5, p.out, len, 0);
+    world_run_for(p.w, 3500000); /* 3.5 ms of full frames: 284 */
+    frames = world_rank(p.w, 0)->counters[NOF_C_TX_FRAMES] - frames;
+    world_run_for(p.w, 20 * MS);
+    assert_int_equal(world_expect(p.w, 1, NOF_COMP_RECV, 0)->status, NOF_OK);
+    assert_memory_equal(p.in, p.out, len);
+    nothing_is_left();
+    assert_true(frames >= 270);
+}
+
 #define EACH(test) cmocka_unit_test_setup_teardown(test, start, end)
 
 int main(void)
@@ -206,6 +227,7 @@ int main(void)
         EACH(a_process_that_is_gone_is_told_from_a_buffer_that_is_not_there),
         EACH(a_host_or_a_port_that_has_nothing_now_is_asked_again),
         EACH(of_a_flow_that_died_nothing_leaves_and_no_frame_stays),
+        EACH(a_link_that_waits_for_copies_is_full_all_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

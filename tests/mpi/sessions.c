@@ -87,6 +87,33 @@ static void mixed(MPI_Session one)
     OK(MPI_Session_finalize(&other));
 }
 
+/* The world's group, out of which a session's communicator was made, is still of no session. */
+static void of_none(MPI_Session one)
+{
+    MPI_Session other;
+    MPI_Group world, whole, both;
+    MPI_Comm comm, made;
+    OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+    OK(MPI_Group_from_session_pset(one, "mpi://WORLD", &whole));
+    OK(MPI_Comm_create_from_group(whole, "of none", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+    OK(MPI_Comm_create_group(comm, world, 0, &made));
+    OK(MPI_Comm_free(&comm));
+    OK(MPI_Group_free(&whole));
+    OK(MPI_Comm_group(made, &whole)); /* and that one's group is of the session */
+    OK(MPI_Comm_free(&made));
+    OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &other));
+    group_of(other, 0, &both);
+    FAILS(MPI_Group_union(both, whole, &both), MPI_ERR_GROUP);
+    OK(MPI_Group_free(&whole));
+    OK(MPI_Group_from_session_pset(other, "mpi://WORLD", &whole));
+    OK(MPI_Group_free(&both));
+    OK(MPI_Group_union(world, whole, &both));
+    OK(MPI_Group_free(&both));
+    OK(MPI_Group_free(&whole));
+    OK(MPI_Group_free(&world));
+    OK(MPI_Session_finalize(&other));
+}
+
 static void buffered(MPI_Session session, int how)
 {
     static char room[MPI_BSEND_OVERHEAD + 64];
@@ -158,6 +185,7 @@ int main(int argc, char **argv)
     OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
     t_errors_return();
     mixed(session);
+    of_none(session);
     sum_over(session, "mpi://world", "beside");
     MPI_Barrier(MPI_COMM_WORLD);
     OK(MPI_Finalize());

@@ -69,6 +69,29 @@ int nof_group_check_session(const struct nof_group *group, MPI_Session other)
     return nof_error(MPI_ERR_GROUP, "the group is of another session than what it is used with");
 }
 
+static int *copy_of(const struct nof_group *group)
+{
+    int *world = malloc((size_t)group->size * sizeof(*world));
+    for (int i = 0; world != NULL && i < group->size; i++)
+        world[i] = nof_group_world_rank(group, i);
+    return world;
+}
+
+struct nof_group *nof_group_in_session(struct nof_group *group, MPI_Session session)
+{
+    if (group->session == session || session == NULL) {
+        nof_group_hold(group);
+        return group;
+    }
+    int *world = group->world == NULL ? NULL : copy_of(group);
+    if (group->world != NULL && world == NULL)
+        return NULL;
+    struct nof_group *copy = nof_group_new(group->size, world);
+    if (copy != NULL)
+        copy->session = session;
+    return copy;
+}
+
 int nof_group_publish(struct nof_group *group, MPI_Group *handle_out)
 {
     uint64_t handle = nof_handle_add(&nof_lib.groups, group);

@@ -34,6 +34,10 @@ int nof_group_check(MPI_Group handle, struct nof_group **group_out);
 /* What is of one session is not to be mixed with what is of another (MPI 4.1, 11.3). */
 int nof_group_check_session(const struct nof_group *group, MPI_Session other);
 
+/* Its processes, as a group of that session: the group itself, held, where it is of that one already or there is none to be of,
+ * else a copy; what the program holds stays as it is. NULL: memory is short. */
+struct nof_group *nof_group_in_session(struct nof_group *group, MPI_Session session);
+
 /* Give the program a handle with a reference of its own. */
 int nof_group_publish(struct nof_group *group, MPI_Group *handle_out);
 

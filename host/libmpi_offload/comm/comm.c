@@ -275,15 +275,21 @@ void nof_comm_on_gone(void (*heard)(uint32_t coll_ctx))
     on_gone[i] = heard;
 }
 
+static void tell_gone(const struct nof_comm *comm)
+{
+    for (int i = 0; i < HEARING; i++)
+        if (on_gone[i] != NULL)
+            on_gone[i](nof_comm_coll_ctx(comm));
+    forget(comm->ctx);
+}
+
 void nof_comm_release(struct nof_comm *comm)
 {
     if (--comm->refs > 0)
         return;
-    for (int i = 0; i < HEARING; i++)
-        if (on_gone[i] != NULL)
-            on_gone[i](nof_comm_coll_ctx(comm));
+    if (comm->ctx != 0) /* else it never got one, and 0 is MPI_COMM_WORLD's */
+        tell_gone(comm);
     leave_live(comm);
-    forget(comm->ctx);
     nof_errhandler_release(comm->errhandler);
     nof_group_release(comm->group);
     if (comm->remote != NULL)

@@ -420,6 +420,15 @@ class Run(unittest.TestCase):
         _, err = p.communicate(timeout=PATIENCE_S)
         self.assertEqual((p.returncode, err), (143, ""))
 
+    def test_ranks_that_catch_the_signal_are_named_and_killed(self):
+        p = start("-n", "3", "--", "sh", "-c", "test $PMI_RANK = 2 || trap '' INT; echo waiting; while :; do sleep 0.05; done")
+        for _ in range(3):
+            self.wait_for(p, "waiting")
+        p.send_signal(signal.SIGINT)
+        _, err = p.communicate(timeout=PATIENCE_S)
+        self.assertRegex(err, r"^nof run: rank 0 \(host 0, pid \d+\) and 1 more still run 5 s after signal 2 \(Interrupt\) and are killed")
+        self.assertEqual((p.returncode, err.count("\n")), (130, 1), err)
+
     def test_large_job_gives_a_sign_of_life_while_it_starts(self):
         late = 'test "$PMI_RANK" != 0 || sleep 3; exec "$0"'
         slow = run("-n", "64", "sh", "-c", late, VICTIM)

@@ -80,7 +80,7 @@ static bool judge(struct nof_job *job, const struct nof_rank *rank, int status)
         return false;
     /* What dies after the end was announced dies of it; the user's signal gets the code it led to. */
     if (job->ending) {
-        if (job->told_by_user && job->exit_code == 0)
+        if (job->told_by_user != 0 && job->exit_code == 0)
             job->exit_code = code != 0 ? code : 1;
         return true;
     }
@@ -296,13 +296,13 @@ static void take_signal(struct nof_job *job, int sig)
         signal_ranks(job, sig);
         break;
     default:
-        if (job->told_by_user) { /* the second time: at once */
+        if (job->told_by_user != 0) { /* the second time: at once */
             signal_ranks(job, SIGKILL);
             break;
         }
         if (sig == SIGQUIT)
             nof_hang_report(job);
-        job->told_by_user = true;
+        job->told_by_user = sig;
         job->ending = true;
         signal_ranks(job, sig);
         signal_ranks(job, SIGCONT);
@@ -379,6 +379,25 @@ static void time_out(struct nof_job *job)
     end_job(job, NOF_JOB_EXIT_TIMEOUT);
 }
 
+/* Ranks that have not obeyed the user's signal: they catch it, or wait for what does not come. */
+static void tell_deaf(const struct nof_job *job)
+{
+    const struct nof_rank *first = NULL;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < job->ranks; i++)
+        if (job->rank[i].pid > 0 && n++ == 0)
+            first = &job->rank[i];
+    if (job->told_by_user == 0 || first == NULL)
+        return;
+    fprintf(stderr, "%s: rank %u (host %u, pid %d)", job->self, first->rank, first->host, first->pid);
+    if (n > 1)
+        fprintf(stderr, " and %u more", n - 1);
+    fprintf(stderr, " still run%s %u s after signal %d (%s) and %s killed; a second signal kills at once\n",
+            n > 1 ? "" : "s", (unsigned)(USER_GRACE_NS / 1000000000u), job->told_by_user,
+            strsignal(job->told_by_user), n > 1 ? "are" : "is");
+}
+
 /* Timers; returns how long poll() may sleep, in ms, -1: for ever. */
 static int run_timers(struct nof_job *job)
 {
@@ -386,6 +405,7 @@ static int run_timers(struct nof_job *job)
     uint64_t next = UINT64_MAX;
 
     if (now >= job->kill_at_ns) {
+        tell_deaf(job);
         signal_ranks(job, SIGKILL);
         job->kill_at_ns = UINT64_MAX;
     }
@@ -516,7 +536,7 @@ int nof_job_run(struct nof_job *job)
     loop(job, polls);
     tell_lost_output(job);
     code = job->exit_code;
-    if (!job->told_by_user)
+    if (job->told_by_user == 0)
         nof_needed_tell(job->argv[0], job->self, code == 0 && !job->initialized);
 out:
     nof_hang_count(job);

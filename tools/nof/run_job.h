@@ -61,7 +61,7 @@ struct nof_job {
     unsigned started; /* ranks from the first that have, or had, descriptors */
     unsigned alive;
     bool ending; /* ranks have been told to go */
-    bool told_by_user; /* by a signal: no sentence about ranks that obey it */
+    int told_by_user; /* the signal: no sentence about ranks that obey it; 0: none */
     int exit_code; /* of the first failing rank; 0 while all is well */
     bool initialized; /* a rank has called MPI_Init, of this library or another */
     bool reaping; /* the last words of a dead rank are being read */

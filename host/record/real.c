@@ -121,15 +121,21 @@ static bool is_inter(MPI_Comm comm)
     return REAL(Comm_test_inter)(comm, &inter) != MPI_SUCCESS || inter;
 }
 
+bool nof_record_has_world(void)
+{
+    int initialized = 0;
+
+    REAL(Initialized)(&initialized);
+    return initialized;
+}
+
 static int *world_ranks(MPI_Comm comm, int *n_out)
 {
     MPI_Group group, world;
-    int initialized, n;
+    int n;
 
     *n_out = 0;
-    /* A program of sessions alone has no MPI_COMM_WORLD. */
-    REAL(Initialized)(&initialized);
-    if (!initialized)
+    if (!nof_record_has_world())
         return NULL;
     if (is_inter(comm))
         REAL(Comm_remote_group)(comm, &group);

@@ -43,6 +43,8 @@ bool nof_record_on(void);
  * __builtin_frame_address(0) of the wrapper; what the Fortran bindings put between is passed over. */
 uint64_t nof_record_site(void *const *frame);
 #define SITE() nof_record_site(__builtin_frame_address(0))
+/* Is there an MPI_COMM_WORLD? A program of sessions alone has none. */
+bool nof_record_has_world(void);
 /* Small number of a communicator: 0 is MPI_COMM_WORLD, others as they come. */
 uint32_t nof_record_comm_number(MPI_Comm comm);
 /* The ranks in MPI_COMM_WORLD of a communicator, until it is freed, and how many; NULL: it has two groups, or is not known.
@@ -90,8 +92,9 @@ void nof_record_matched(MPI_Message message, const struct nof_trace_call *call);
 bool nof_record_take_matched(MPI_Message message, struct nof_trace_call *call_out);
 /* A collective that has ended: its line, and before it that of its communicator, if it is the first there. */
 void nof_record_collective(const char *text, size_t len_bytes);
-/* One of a kind that is not recorded. */
+/* One of a kind that is not recorded; one whose ranks have no number in MPI_COMM_WORLD, since there is none. */
 void nof_record_other_collective(void);
+void nof_record_worldless_collective(void);
 /* What this thread does from now on is the program's own, until its next collective: of wrap_coll.c. */
 void nof_record_computes(void);
 /* Writes what can be written. */

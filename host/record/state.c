@@ -313,6 +313,11 @@ void nof_record_collective(const char *text, size_t len_bytes)
     pthread_mutex_unlock(&lock);
 }
 
+void nof_record_worldless_collective(void)
+{
+    __atomic_add_fetch(&nof_trace_tally()->worldless_collective, 1, __ATOMIC_RELAXED);
+}
+
 void nof_record_other_collective(void)
 {
     __atomic_add_fetch(&nof_trace_tally()->other_collective, 1, __ATOMIC_RELAXED);

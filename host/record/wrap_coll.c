@@ -80,7 +80,10 @@ static void write_call(const struct call *c)
     char *text = members != NULL ? malloc(room) : NULL;
 
     if (text == NULL) {
-        nof_record_other_collective();
+        if (nof_record_has_world())
+            nof_record_other_collective();
+        else
+            nof_record_worldless_collective();
         return;
     }
     if (first)

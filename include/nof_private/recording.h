@@ -27,6 +27,7 @@ struct nof_recording_tally {
     uint64_t other_type; /* messages that are not doubles */
     uint64_t small; /* messages below --min-bytes */
     uint64_t other_collective; /* of a kind that is not recorded */
+    uint64_t worldless_collective; /* of a session's communicator, where MPI_Init has not been called */
     int32_t error; /* errno of the first write that failed; 0: none */
     uint32_t is_mpi; /* the rank has called MPI */
 };

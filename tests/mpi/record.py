@@ -3,7 +3,7 @@
 """`nof record`: its traces say what a program did, call by call and byte by byte; `nof replay` and `nof bench dfcm` read
 them; and what cannot be recorded, or not whole, is told.
 
-usage: record.py NOF RECORDED REPLAY UNLOOKED [MPIFORT]"""
+usage: record.py NOF RECORDED REPLAY UNLOOKED SESSIONS [MPIFORT]"""
 import json
 import os
 import pathlib
@@ -14,8 +14,8 @@ import sys
 import tempfile
 import unittest
 
-NOF, RECORDED, REPLAY, UNLOOKED = map(os.path.realpath, sys.argv[1:5])
-MPIFORT = sys.argv[5] if len(sys.argv) > 5 else None
+NOF, RECORDED, REPLAY, UNLOOKED, SESSIONS = map(os.path.realpath, sys.argv[1:6])
+MPIFORT = sys.argv[6] if len(sys.argv) > 6 else None
 DATA = pathlib.Path(__file__).resolve().parents[2] / "examples/data"
 PATIENCE_S = 120
 DOUBLES = 256  # of a message of recorded.c
@@ -148,6 +148,11 @@ class Record(unittest.TestCase):
             self.assertEqual(collectives(self.to / f"rank{rank}.coll"), [words.split() for words in (
                 "comm 0 0,1", "gather 0 0 4", "scatter 0 0 4")])
         self.assertIn("left out: 10 collectives of kinds that are not recorded", said)
+
+    def test_a_program_of_sessions_alone_is_told_why(self):
+        said = self.record("-n", 2, SESSIONS, "alone")
+        self.assertRegex(said, r"left out: 8 collectives of sessions: .* without MPI_Init")
+        self.assertNotIn("kinds that are not recorded", said)
 
     @unittest.skipUnless(shutil.which("mpicc.openmpi"), "Open MPI is not installed")
     def test_a_program_of_another_mpi_runs_as_it_is(self):

@@ -221,6 +221,7 @@ static struct sums add_up(void)
         s.all.other_type += t->other_type;
         s.all.small += t->small;
         s.all.other_collective += t->other_collective;
+        s.all.worldless_collective += t->worldless_collective;
         if (t->error != 0 && s.all.error == 0) {
             s.all.error = t->error;
             s.failed_rank = r;
@@ -247,6 +248,11 @@ static void say_left_out(const char *self, const struct nof_recording_tally *all
     if (all->other_collective > 0)
         fprintf(stderr, "%s: left out: %" PRIu64 " collectives of kinds that are not recorded\n", self,
                 all->other_collective);
+    if (all->worldless_collective > 0)
+        fprintf(stderr,
+                "%s: left out: %" PRIu64 " collectives of sessions: their ranks are written as those of "
+                "MPI_COMM_WORLD, which is not there without MPI_Init; have the program call that, too\n",
+                self, all->worldless_collective);
     if (bound[NOF_RECORDING_RECV] + bound[NOF_RECORDING_MSG] + bound[NOF_RECORDING_COLL] > 0)
         fprintf(stderr,
                 "%s: left out: %" PRIu64 " receive calls, %" PRIu64 " collectives and %" PRIu64

@@ -194,12 +194,15 @@ class Run(unittest.TestCase):
             for options, said in {("--loss", "3"): "--loss cannot be '3'", ("--buffer", "2000"): "holds no whole frame"}.items():
                 r = up(*options)
                 self.assertEqual((r.returncode, said in r.stderr), (2, True), r.stderr)
-            r = up("--link", "100M", "--delay", "2ms", "--mtu", "1500", "--buffer", "2000")
+            r = up("--link", "100M", "--delay", "2ms", "--mtu", "1500", "--buffer", "2000", "--loss", "2%", "--multicast", "snoop")
             try:
                 self.assertEqual((r.returncode, "nic1" in r.stdout), (0, True), r.stderr)
+                self.assertIn("simulated links: rate 100 Mbit/s, delay 2 ms, buffer 2000 bytes, loss 0.02, multicast snoop\n", r.stdout)
                 r = subprocess.run([NOF, "status", "--json", "--socket", socket], env=ENV, capture_output=True, text=True,
                                    check=False, timeout=PATIENCE_S)
-                self.assertEqual([nic["link_rate_bps"] for nic in json.loads(r.stdout)["nics"]], [100000000] * 2)
+                nics = json.loads(r.stdout)["nics"]
+                self.assertEqual([nic["link_rate_bps"] for nic in nics], [100000000] * 2)
+                self.assertEqual([nic["fabric"]["loss"] for nic in nics], [0.02] * 2)
             finally:
                 subprocess.run([NOF, "down", "--control", socket + ".ctl"], env=ENV, capture_output=True, check=False,
                                timeout=PATIENCE_S)

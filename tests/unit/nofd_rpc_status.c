@@ -103,6 +103,12 @@ uint64_t nofd_nic_cycles_per_s(void)
     return 123;
 }
 
+json_t *nofd_rpc_fabric_link(const struct nofd *daemon, const struct nofd_nic *nic)
+{
+    assert_ptr_equal(daemon, &d);
+    return json_pack("{s:i}", "of", (int)nic->index);
+}
+
 const struct nof_dpdk_port_info *nof_dpdk_port_info(const struct nof_dpdk_port *port)
 {
     static const struct nof_dpdk_port_info info = {.xdp_hook = "generic",

@@ -185,6 +185,30 @@ static void what_is_said_changes_and_nothing_else(void **state)
     assert_int_equal(nof_fabric_link(d.fabric, 0).rate_bps, 0);
 }
 
+/* Over all cores of a NIC, by the names and units that they are set by. */
+static void what_was_said_is_told(void **state)
+{
+    json_t *link;
+
+    (void)state;
+    d.nnics = 1;
+    d.nparts = d.options.cores_per_nic = NICS;
+    nics[1].index = 0;
+    assert_true(call(nofd_rpc_impair,
+                     "{\"link\":\"10Mbit\",\"delay\":\"50us\",\"buffer\":100000,\"loss\":\"2%\","
+                     "\"duplicate\":0.5,\"reorder\":1,\"corrupt\":\"0.1\",\"multicast\":\"snoop\"}"));
+    link = nofd_rpc_fabric_link(&d, &nics[0]);
+    assert_int_equal(json_integer_value(json_object_get(link, "rate_bps")), 10000000);
+    assert_int_equal(json_integer_value(json_object_get(link, "delay_ns")), 50000);
+    assert_int_equal(json_integer_value(json_object_get(link, "buffer_bytes")), 100000);
+    assert_true(json_real_value(json_object_get(link, "loss")) == 0.02);
+    assert_true(json_real_value(json_object_get(link, "duplicate")) == 0.5);
+    assert_true(json_real_value(json_object_get(link, "reorder")) == 1);
+    assert_true(json_real_value(json_object_get(link, "corrupt")) == 0.1);
+    assert_string_equal(json_string_value(json_object_get(link, "multicast")), "snoop");
+    json_decref(link);
+}
+
 static void what_cannot_be_is_told_and_changes_nothing(void **state)
 {
     static const char *const bad[] = {
@@ -237,6 +261,7 @@ int main(void)
         EACH(of_a_nic_with_cores_all_parts_change),
         EACH(small_parts_of_a_link_still_are_bounds),
         EACH(what_is_said_changes_and_nothing_else),
+        EACH(what_was_said_is_told),
         EACH(what_cannot_be_is_told_and_changes_nothing),
         EACH(without_a_fabric_nothing_is_impaired),
         EACH(down_ends_the_daemon_in_order),

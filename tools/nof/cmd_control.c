@@ -211,6 +211,69 @@ static void print_nic(const json_t *row)
     print_cores(json_object_get(row, "cores"));
 }
 
+static void
+add_scaled(char *text, size_t room, const char *name, double value,
+           const char *const *unit) /* four, each a thousand times the one before it; NULL: no more */
+{
+    size_t at = strlen(text);
+    unsigned i = 0;
+
+    for (; i < 3 && unit[i + 1] != NULL && value >= 1000; i++)
+        value /= 1000;
+    if (value > 0)
+        snprintf(text + at, room - at, "%s%s %.10g%s", at > 0 ? ", " : "", name, value, unit[i]);
+}
+
+/* What a simulated link was told to be; "": nothing. */
+static void link_words(const json_t *link, char *text, size_t room)
+{
+    static const char *const rate[] = {" bit/s", " kbit/s", " Mbit/s", " Gbit/s"};
+    static const char *const time[] = {" ns", " us", " ms", " s"};
+    static const char *const bytes[] = {" bytes", NULL};
+    static const char *const share[] = {"loss", "duplicate", "reorder", "corrupt"};
+    static const char *const none[] = {"", NULL};
+    const char *multicast = text_of(link, "multicast");
+    size_t at;
+
+    text[0] = '\0';
+    add_scaled(text, room, "rate", (double)number_of(link, "rate_bps"), rate);
+    add_scaled(text, room, "delay", (double)number_of(link, "delay_ns"), time);
+    add_scaled(text, room, "buffer", (double)number_of(link, "buffer_bytes"), bytes);
+    for (unsigned i = 0; i < 4; i++)
+        add_scaled(text, room, share[i], json_number_value(json_object_get(link, share[i])), none);
+    at = strlen(text);
+    if (multicast[0] != '\0' && strcmp(multicast, "flood") != 0)
+        snprintf(text + at, room - at, "%smulticast %s", at > 0 ? ", " : "", multicast);
+}
+
+/* A line for all where they are alike. */
+static void print_links(const json_t *nics)
+{
+    const json_t *row, *first = NULL;
+    bool alike = true;
+    char words[256];
+    size_t i;
+
+    json_array_foreach(nics, i, row)
+    {
+        const json_t *link = json_object_get(row, "fabric");
+
+        alike = alike && (first == NULL || link == NULL || json_equal(first, link));
+        first = first != NULL ? first : link;
+    }
+    json_array_foreach(nics, i, row)
+    {
+        link_words(json_object_get(row, "fabric"), words, sizeof(words));
+        if (words[0] == '\0')
+            continue;
+        if (alike) {
+            printf("simulated links: %s\n", words);
+            return;
+        }
+        printf("nic %" JSON_INTEGER_FORMAT ": simulated link: %s\n", number_of(row, "nic"), words);
+    }
+}
+
 static void print_status(const json_t *s)
 {
     const json_t *row;
@@ -221,6 +284,7 @@ static void print_status(const json_t *s)
            text_of(s, "control"));
     printf("\n%-4s %-22s %-18s %-16s %6s %6s %9s\n", "nic", "name", "mac", "ip", "mtu", "link", "endpoints");
     json_array_foreach(json_object_get(s, "nics"), i, row) print_nic(row);
+    print_links(json_object_get(s, "nics"));
     print_help(json_object_get(s, "nics"));
     print_endpoints(json_object_get(s, "endpoints"));
     print_waits(json_object_get(s, "collectives"));

@@ -44,6 +44,10 @@ nofd_rpc_fn nofd_rpc_status, nofd_rpc_stats, nofd_rpc_endpoints; /* rpc_status.c
 nofd_rpc_fn nofd_rpc_features, nofd_rpc_set; /* rpc_features.c */
 nofd_rpc_fn nofd_rpc_link, nofd_rpc_impair, nofd_rpc_down; /* rpc_wire.c */
 
+struct nofd_nic;
+/* What the simulated link of a NIC does to frames towards it, over all cores of the NIC: a new object. */
+json_t *nofd_rpc_fabric_link(const struct nofd *d, const struct nofd_nic *nic);
+
 struct nofd_rpc_method {
     const char *name; /* NULL: behind the last */
     nofd_rpc_fn *fn;

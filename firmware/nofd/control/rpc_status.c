@@ -130,7 +130,7 @@ static const char *name_of(const struct nofd_nic *nic, char text[NAME_BYTES])
     return text;
 }
 
-static json_t *nic_row(const struct nofd_nic *nic)
+static json_t *nic_row(const struct nofd *d, const struct nofd_nic *nic)
 {
     char name[NAME_BYTES];
     const uint8_t *mac = nic->wire.mac;
@@ -152,6 +152,8 @@ static json_t *nic_row(const struct nofd_nic *nic)
                     (int)nic->lcore->index, "memory_bytes", (json_int_t)nic->mem_bytes);
     if (nic->wire.device != NULL)
         add_device(row, nof_dpdk_port_info(nic->wire.device));
+    if (nic->wire.fabric != NULL)
+        json_object_set_new(row, "fabric", nofd_rpc_fabric_link(d, nic));
     if (nic->wire.ncores > 1)
         add_parts(row, nic, nic->wire.ncores);
     return row;
@@ -310,7 +312,7 @@ json_t *nofd_rpc_status(struct nofd *d, const json_t *params, struct nofd_rpc_er
         return NULL; /* the error is "out of memory" until told otherwise */
     nics = json_array();
     for (unsigned i = 0; i < d->nnics; i++) {
-        json_t *row = nic_row(nofd_nic_of(d, i));
+        json_t *row = nic_row(d, nofd_nic_of(d, i));
 
         json_object_set_new(row, "gone", json_boolean(nofd_nic_gone(nofd_nic_of(d, i))));
         json_array_append_new(nics, row);

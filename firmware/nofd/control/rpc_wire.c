@@ -197,6 +197,29 @@ json_t *nofd_rpc_impair(struct nofd *d, const json_t *params, struct nofd_rpc_er
     return json_pack("{s:b}", "impaired", 1);
 }
 
+static double part_of_ppm(uint32_t ppm)
+{
+    return (double)ppm / NOF_FABRIC_PPM;
+}
+
+json_t *nofd_rpc_fabric_link(const struct nofd *d, const struct nofd_nic *nic)
+{
+    struct nof_fabric_link link = nof_fabric_link(d->fabric, nic->wire.index);
+    uint64_t rate_bps = 0, buffer_bytes = 0;
+
+    for (unsigned core = 0; core < d->options.cores_per_nic; core++) {
+        struct nof_fabric_link part = nof_fabric_link(d->fabric, nic[core].wire.index);
+
+        rate_bps += part.rate_bps;
+        buffer_bytes += part.buffer_bytes;
+    }
+    return json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:s}", "rate_bps", (json_int_t)rate_bps, "delay_ns",
+                     (json_int_t)link.delay_ns, "buffer_bytes", (json_int_t)buffer_bytes, "loss",
+                     part_of_ppm(link.loss_ppm), "duplicate", part_of_ppm(link.duplicate_ppm), "reorder",
+                     part_of_ppm(link.reorder_ppm), "corrupt", part_of_ppm(link.corrupt_ppm), "multicast",
+                     nof_fabric_multicast_name(link.multicast));
+}
+
 json_t *nofd_rpc_down(struct nofd *d, const json_t *params, struct nofd_rpc_error *error)
 {
     if (nofd_rpc_keys(params, NULL, 0, error) != 0)

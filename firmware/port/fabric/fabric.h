@@ -57,12 +57,18 @@ enum nof_fabric_multicast {
     NOF_FABRIC_DROP, /* none */
 };
 
-/* "flood", "snoop", "drop". 0, or -1: none of these. */
-static inline int nof_fabric_multicast_parse(const char *text, uint32_t *multicast_out)
+/* "flood", "snoop", "drop". */
+static inline const char *nof_fabric_multicast_name(uint32_t multicast)
 {
     static const char *const names[] = {"flood", "snoop", "drop"};
-    for (uint32_t i = 0; i < 3; i++)
-        if (strcmp(text, names[i]) == 0) {
+    return names[multicast <= NOF_FABRIC_DROP ? multicast : NOF_FABRIC_FLOOD];
+}
+
+/* Of such a name. 0, or -1: none of these. */
+static inline int nof_fabric_multicast_parse(const char *text, uint32_t *multicast_out)
+{
+    for (uint32_t i = 0; i <= NOF_FABRIC_DROP; i++)
+        if (strcmp(text, nof_fabric_multicast_name(i)) == 0) {
             *multicast_out = i;
             return 0;
         }

@@ -191,7 +191,11 @@ class Run(unittest.TestCase):
             def up(*options):
                 return subprocess.run([NOF, "up", "--socket", socket, *options], env=ENV, capture_output=True, text=True, check=False,
                                       timeout=PATIENCE_S)
-            for options, said in {("--loss", "3"): "--loss cannot be '3'", ("--buffer", "2000"): "holds no whole frame"}.items():
+            for options, said in {("--loss", "3"): "--loss cannot be '3'", ("--buffer", "2000"): "holds no whole frame",
+                                  ("--fabric", "x"): "--fabric cannot be 'x': it is a number from 1 to 1024",
+                                  ("--mtu", "x"): "--mtu cannot be 'x'", ("--cores-per-nic", "0"): "--cores-per-nic cannot be '0'",
+                                  ("--port", "lo", "--loss", "0.1"): "--loss is of a simulated link, and a --port has none: give "
+                                                                     "--fabric N, too, or leave --loss away"}.items():
                 r = up(*options)
                 self.assertEqual((r.returncode, said in r.stderr), (2, True), r.stderr)
             r = up("--link", "100M", "--delay", "2ms", "--mtu", "1500", "--buffer", "2000", "--loss", "2%", "--multicast", "snoop")

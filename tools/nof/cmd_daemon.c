@@ -41,6 +41,9 @@ struct options {
     struct nof_daemon_at at;
     const char *self;
     bool ports; /* something to play was named */
+    bool real; /* by --port, */
+    bool simulated; /* by --fabric, or perhaps behind "--" */
+    const char *of_links; /* an option of simulated links that was given; NULL: none */
     struct nof_network network;
 };
 
@@ -79,7 +82,15 @@ static error_t parse_network(struct options *o, unsigned i, const char *value)
     if (!nof_network_option(&o->network, of_network[i], value, o->self))
         exit(2);
     nof_daemon_option(&o->args, of_network[i], value);
+    o->of_links = of_network[i];
     return 0;
+}
+
+static void add_checked(struct options *o, const char *option, const char *value)
+{
+    if (!nof_network_option(&o->network, option, value, o->self))
+        exit(2);
+    nof_daemon_option(&o->args, option, value);
 }
 
 static error_t parse_up(int key, char *arg, struct argp_state *state)
@@ -88,19 +99,18 @@ static error_t parse_up(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case OPT_FABRIC:
-        nof_daemon_option(&o->args, "--fabric", arg);
-        o->ports = true;
+        add_checked(o, "--fabric", arg);
+        o->ports = o->simulated = true;
         return 0;
     case 'p':
         nof_daemon_option(&o->args, "--port", arg);
-        o->ports = true;
+        o->ports = o->real = true;
         return 0;
     case OPT_CORES_PER_NIC:
-        nof_daemon_option(&o->args, "--cores-per-nic", arg);
+        add_checked(o, "--cores-per-nic", arg);
         return 0;
     case OPT_MTU:
-        o->network.mtu_bytes = strtoull(arg, NULL, 10); /* nofd says whether it can be */
-        nof_daemon_option(&o->args, "--mtu", arg);
+        add_checked(o, "--mtu", arg);
         return 0;
     case OPT_FEATURE:
         if (nof_feature_check(arg, o->self) != 0)
@@ -115,7 +125,7 @@ static error_t parse_up(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARGS: /* behind "--": options of nofd that have no name here */
         for (int i = state->next; i < state->argc; i++) {
             nof_daemon_arg(&o->args, state->argv[i]);
-            o->ports = true;
+            o->ports = o->simulated = true;
         }
         return 0;
     default:
@@ -181,6 +191,16 @@ static void remove_said(const char *said)
     rmdir(dir);
 }
 
+static bool links_are_there(const struct options *o)
+{
+    if (o->of_links == NULL || !o->real || o->simulated)
+        return true;
+    fprintf(stderr,
+            "%s: %s is of a simulated link, and a --port has none: give --fabric N, too, or leave %s away\n",
+            o->self, o->of_links, o->of_links);
+    return false;
+}
+
 int nof_cmd_up(int argc, char **argv)
 {
     static const char doc[] =
@@ -206,7 +226,7 @@ int nof_cmd_up(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     if (!nof_daemon_locate(&o.at, NOF_DAEMON_ELSE_USERS, o.self))
         return 2;
-    if (!nof_network_check(&o.network, o.self))
+    if (!nof_network_check(&o.network, o.self) || !links_are_there(&o))
         return 2;
     if (!o.ports)
         nof_daemon_option(&o.args, "--fabric", "2");

@@ -8,6 +8,7 @@
 
 #define ETHERNET_BYTES 14u
 #define RATE_MIN_BPS 1000u /* of the simulated switch, as are the next two */
+#define NICS_MAX 1024u
 #define CORES_MAX 64u /* of a NIC */
 #define DELAY_MAX_NS 10000000000ull
 #define BUFFER_MAX_BYTES UINT32_MAX
@@ -56,6 +57,14 @@ static bool multicast(struct nof_network *network, const char *value)
     return strcmp(value, "flood") == 0 || strcmp(value, "snoop") == 0 || strcmp(value, "drop") == 0;
 }
 
+static bool fabric(struct nof_network *network, const char *value)
+{
+    uint64_t n;
+
+    (void)network;
+    return nofd_units_number(value, 1, NICS_MAX, &n) == 0;
+}
+
 static bool cores(struct nof_network *network, const char *value)
 {
     uint64_t n;
@@ -70,6 +79,7 @@ static const struct {
     const char *range;
     const char *example;
 } table[] = {
+    {"--fabric", fabric, "a number from 1 to 1024", "2"},
     {"--link", rate, "a rate of 1k (bit/s) at least, or none for no limit", "10G"},
     {"--mtu", mtu, "a number of bytes from 576 to 9216", "1500"},
     {"--delay", delay, "a time from 0 to 10s", "50us"},

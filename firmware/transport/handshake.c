@@ -177,7 +177,7 @@ void nof_handshake_timer(struct nof_path *p)
         if (p->ours)
             nof_path_log(p, 1,
                          p->bad_key ? "handshake refused, keys of the job differ"
-                                    : "no answer to the handshake");
+                                    : "no answer to the handshake: NIC gone, or the link loses all");
         nof_path_bury(p, p->bad_key ? NOF_EPERM : NOF_EPEERDEAD, false);
         return;
     }

@@ -45,7 +45,7 @@ void nof_live_timer(struct nof_path *p)
         return;
     if (p->unanswered >= PROBES_MIN && t->now_ns >= p->live_ns + nof_dead_after_ns(t) &&
         !nof_live_excuse(p)) {
-        nof_path_log(p, 1, "no sign of life, path given up");
+        nof_path_log(p, 1, "no sign of life, path given up: NIC gone, or the link loses all");
         nof_path_bury(p, NOF_EPEERDEAD, true);
         return;
     }

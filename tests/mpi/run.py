@@ -436,6 +436,11 @@ class Run(unittest.TestCase):
         self.assertRegex(err, r"^nof run: rank 0 \(host 0, pid \d+\) and 1 more still run 5 s after signal 2 \(Interrupt\) and are killed")
         self.assertEqual((p.returncode, err.count("\n")), (130, 1), err)
 
+    def test_a_link_that_loses_all_is_named(self):
+        r = run("--hosts", "2", "-n", "2", "--loss", "1", VICTIM, "ok")
+        self.assertIn("its NIC is gone, or the simulated link loses all frames (--loss)\n", r.stderr)
+        self.assertIn("warning: nic0 (fabric): no answer to the handshake: NIC gone, or the link loses all, peer", r.stderr)
+
     def test_large_job_gives_a_sign_of_life_while_it_starts(self):
         late = 'test "$PMI_RANK" != 0 || sleep 3; exec "$0"'
         slow = run("-n", "64", "sh", "-c", late, VICTIM)

@@ -24,8 +24,9 @@ static int read_place(int world_rank, const char *text)
             world_rank, pid, host, wire, nof_lib.host, nof_chan_nic.identity->wire_version);
     size_t place_bytes = strlen(host) + 32;
     free(peer->place);
-    peer->elsewhere =
-        strcmp(host, nof_lib.host) != 0 && strstr(nof_chan_nic.identity->nic_name, "(fabric)") == NULL;
+    bool simulated = strstr(nof_chan_nic.identity->nic_name, "(fabric)") != NULL;
+    peer->elsewhere = strcmp(host, nof_lib.host) != 0 && !simulated;
+    peer->simulated = strcmp(host, nof_lib.host) != 0 && simulated;
     peer->place = malloc(place_bytes);
     if (peer->place != NULL)
         snprintf(peer->place, place_bytes, "pid %d on %s", pid, host);
@@ -126,16 +127,18 @@ const char *nof_chan_nic_peer_name(int world_rank)
 
 int nof_chan_nic_dead_code(int world_rank)
 {
-    if (nof_chan_nic.peers[world_rank].left)
+    const struct nof_chan_nic_peer *peer = &nof_chan_nic.peers[world_rank];
+    if (peer->left)
         return nof_error(MPIX_ERR_PROC_FAILED, "%s has left: it called MPI_Finalize",
                          nof_chan_nic_peer_name(world_rank));
     return nof_error(
         MPIX_ERR_PROC_FAILED, "%s is dead: its process or its NIC is gone%s",
         nof_chan_nic_peer_name(world_rank),
-        nof_chan_nic.peers[world_rank].elsewhere
+        peer->elsewhere
             ? ", or its host is not reached: see whether ping does, and which ports a firewall lets through "
               "(NOF_NET and NOF_UDP_PORTS choose)"
-            : "");
+        : peer->simulated ? ", or the simulated link loses all frames (--loss)"
+                          : "");
 }
 
 int nof_chan_nic_status_code(int status, int world_rank)

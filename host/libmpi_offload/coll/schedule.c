@@ -258,7 +258,7 @@ static void step_done(struct nof_request *req)
     int peer = nof_comm_peer_world(req->comm, req->peer);
     nof_request_free(req);
     s->pending--;
-    s->moved = true;
+    s->waited.moved = true;
     if (later != MPI_SUCCESS)
         s->truncated = later;
     else if (error != MPI_SUCCESS)
@@ -473,7 +473,7 @@ int nof_sched_start(struct nof_sched *s)
     s->blame = (struct nof_coll_blame){0};
     s->told = false;
     s->ask_ns = 0;
-    s->moved_ns = 0;
+    s->waited.since_ns = 0;
     s->at = 0;
     s->pending = 0;
     s->error = nof_coll_abort_heard(s);
@@ -550,11 +550,6 @@ static void ask(struct nof_sched *s, uint64_t now_ns)
     s->ask_ns = now_ns + s->asked_for_ns;
 }
 
-static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
-{
-    return a_ns < b_ns ? a_ns : b_ns;
-}
-
 /* A NIC that has not run brings nothing, and nobody else is to blame: when it is back it says for how long. While it is away there
  * is nothing to say, for so long at most, for one that runs and has no room looks the same. */
 static bool nic_is_there(const struct nof_chan *channel, uint64_t over_ns)
@@ -565,20 +560,14 @@ static bool nic_is_there(const struct nof_chan *channel, uint64_t over_ns)
 /* For how long nothing has come, without the time in which the NIC did not run. */
 static uint64_t waited_ns(struct nof_sched *s, const struct nof_chan *channel, uint64_t now_ns)
 {
-    uint32_t away_ms = channel->away_ms == NULL ? 0 : channel->away_ms(), was_away_ms = away_ms - s->away_ms;
-    s->moved_ns = earlier(s->moved_ns + was_away_ms * 1000000ull, now_ns);
-    s->away_ms = away_ms;
-    return now_ns - s->moved_ns;
+    return nof_waited_ns(&s->waited, channel->away_ms == NULL ? 0 : channel->away_ms(), now_ns);
 }
 
 /* Nothing has come to this rank's own steps for longer than it may be waited; the NIC sees to those that it runs. */
 static bool lose_patience(struct nof_sched *s, uint64_t now_ns, bool *again_out)
 {
     const struct nof_request *first = s->under_way.count > 0 ? s->under_way.request[0] : NULL;
-    if (s->moved || s->moved_ns == 0) {
-        s->moved = false;
-        s->moved_ns = now_ns;
-    }
+    nof_waited_look(&s->waited, now_ns);
     if (first == NULL || nic_runs(s))
         return false;
     const struct nof_chan *channel = nof_chan_of(first->comm);
@@ -613,8 +602,8 @@ static uint64_t look(void)
     uint64_t absent_ns = now_ns - next_ns; /* for which nobody else is to blame */
     bool lost = false, again = false;
     for (struct nof_sched *s = active_list; s != NULL; s = s->next_active) {
-        if (absent_ns > ABSENT_NS && s->moved_ns != 0)
-            s->moved_ns = earlier(s->moved_ns + absent_ns, now_ns);
+        if (absent_ns > ABSENT_NS)
+            nof_waited_excuse(&s->waited, absent_ns, now_ns);
         ask(s, now_ns);
         lost = lose_patience(s, now_ns, &again) || lost;
     }

@@ -32,6 +32,7 @@
 #define NOF_MPI_SCHED_H
 
 #include "coll/steps/under_way.h"
+#include "coll/steps/waited.h"
 #include "comm/comm.h"
 #include "type/op.h"
 #include "type/type.h"
@@ -67,9 +68,7 @@ struct nof_sched {
     uint32_t number; /* of the run, among those with this tag; persistent: of the start */
     struct nof_coll_blame blame;
     bool told; /* the others, of the blame */
-    bool moved; /* since moved_ns, when somebody looked; steps of the host alone */
-    uint64_t moved_ns; /* 0: nobody has looked */
-    uint32_t away_ms; /* of the NIC, when somebody looked */
+    struct nof_waited waited; /* steps of the host alone */
     uint64_t ask_ns; /* when others are asked whether they call the same; 0: it has not waited long */
     uint64_t asked_for_ns; /* how long after the last time */
     size_t ask_at; /* the step whose peer is next */

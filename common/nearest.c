@@ -55,12 +55,11 @@ static unsigned distance(const char *a, const char *b)
     return row[alen % 3][blen];
 }
 
-const char *nof_nearest(const char *word, const char *const *names, size_t n)
+/* A word that begins a name is near whatever its length. */
+static const char *nearest(const char *word, const char *const *names, size_t n, unsigned limit)
 {
     const char *best = NULL;
     unsigned best_distance = UINT_MAX;
-    /* A third of the word may be wrong; a word that begins a name is near whatever its length. */
-    unsigned limit = (unsigned)strlen(word) / 3 + 1;
 
     for (size_t i = 0; i < n; i++) {
         unsigned d = distance(word, names[i]);
@@ -73,6 +72,19 @@ const char *nof_nearest(const char *word, const char *const *names, size_t n)
         }
     }
     return best_distance <= limit ? best : NULL;
+}
+
+/* A third of the word may be wrong. */
+const char *nof_nearest(const char *word, const char *const *names, size_t n)
+{
+    return nearest(word, names, n, (unsigned)strlen(word) / 3 + 1);
+}
+
+const char *nof_nearest_slip(const char *word, const char *const *names, size_t n)
+{
+    size_t len = strlen(word);
+
+    return len < 3 ? NULL : nearest(word, names, n, len < 6 ? 1 : 2);
 }
 
 void nof_nearest_ask(const char *word, const char *const *names, size_t n, char *text, size_t text_bytes)

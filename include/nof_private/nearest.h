@@ -11,6 +11,10 @@
  * right, but for case and swapped neighbours; the beginning of a name is near to it. */
 const char *nof_nearest(const char *word, const char *const *names, size_t n);
 
+/* The same for a word that need not have been meant for any: of three letters at least, of which one is wrong, missing or too
+ * much, two from six on. */
+const char *nof_nearest_slip(const char *word, const char *const *names, size_t n);
+
 /* "; did you mean \"pacing\"?", or "" when none is near. */
 void nof_nearest_ask(const char *word, const char *const *names, size_t n, char *text, size_t text_bytes);
 

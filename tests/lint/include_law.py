@@ -111,7 +111,7 @@ LAWS = (
     (re.compile(r"^tools/(?!.*(bench|sim))"),
      Law("tools", ("include/nof/", "include/nof_private/board.h", "include/nof_private/chan_counts.h", "include/nof_private/coll_counts.h",
                    "include/nof_private/delta_counts.h", "include/nof_private/env.h",
-                   "include/nof_private/library_counts.h", "include/nof_private/nearest.h",
+                   "include/nof_private/known_env.h", "include/nof_private/library_counts.h", "include/nof_private/nearest.h",
                    "include/nof_private/poll_counts.h",
                    "include/nof_private/recording.h", "include/nof_private/rundir.h", "include/nof_private/units.h", "host/phases.h",
                    "tools/"))),

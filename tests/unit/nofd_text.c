@@ -92,6 +92,13 @@ static void the_nearest_name_is_found(void **state)
     assert_string_equal(nof_nearest("con", names, 3), "congestion");
     assert_null(nof_nearest("multicast", names, 3));
     assert_null(nof_nearest("x", names, 0));
+    /* What need not have been meant for any is near only by a slip. */
+    assert_string_equal(nof_nearest_slip("pacin", names, 3), "pacing");
+    assert_string_equal(nof_nearest_slip("congesiton", names, 3), "congestion");
+    assert_string_equal(nof_nearest_slip("idel", names, 3), "idle");
+    assert_null(nof_nearest_slip("ice", names, 3));
+    assert_string_equal(nof_nearest("ice", names, 3), "idle");
+    assert_null(nof_nearest_slip("id", names, 3));
     nof_nearest_ask("pacng", names, 3, text, sizeof(text));
     assert_string_equal(text, "; did you mean \"pacing\"?");
     nof_nearest_ask("multicast", names, 3, text, sizeof(text));

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nof_private/known_env.h"
 #include "nof_private/nearest.h"
 
 #define COMMANDS_MAX 32
@@ -99,6 +100,17 @@ static void check_output(int status, void *unused)
     _exit(1);
 }
 
+/* Of those that run MPI programs rank 0 says it, once a job. */
+static void check_environment(const char *command)
+{
+    static const char *const by_ranks[] = {"run", "record", "bench"};
+
+    for (size_t i = 0; i < sizeof(by_ranks) / sizeof(by_ranks[0]); i++)
+        if (strcmp(command, by_ranks[i]) == 0)
+            return;
+    nof_known_env_check("nof");
+}
+
 int main(int argc, char **argv)
 {
     static const char about[] =
@@ -136,5 +148,7 @@ int main(int argc, char **argv)
         printf("nof %s\n", NOF_VERSION);
         return 0;
     }
+    if (argc >= 2)
+        check_environment(argv[1]);
     return nof_commands_dispatch(table, "nof", about, argc, argv);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "nof_private/env.h"
+#include "nof_private/known_env.h"
 #include "nof_private/rundir.h"
 
 #include "nofd/sys/clock.h"
@@ -629,5 +630,8 @@ void nofd_options_read(struct nofd_options *options, int argc, char **argv)
     read_environment(options);
     for (unsigned i = 0; i < given.n; i++)
         apply(options, given.def[i], given.value[i], FROM_COMMAND_LINE, "command line");
+    /* Whoever starts it for a job, or in the background, says so itself. */
+    if (!options->private_job && !options->background)
+        nof_known_env_check("nofd");
     check(options);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "nof_private/env.h"
+#include "nof_private/known_env.h"
 
 static const struct nof_launch_ops *const family[] = {
     &nof_launch_pmi1,
@@ -92,12 +93,22 @@ static const struct nof_launch_ops *choose(char *text, size_t text_bytes)
     return refuse_foreign(text, text_bytes) == 0 ? &nof_launch_singleton : NULL;
 }
 
+/* Once a job, by one of its ranks, also where sessions open the library again. */
+static void check_environment(void)
+{
+    static bool checked;
+    if (nof_lib.world_rank == 0 && !checked)
+        nof_known_env_check("libmpi_offload");
+    checked = true;
+}
+
 int nof_launch_open(char *text, size_t text_bytes)
 {
     const struct nof_launch_ops *chosen = choose(text, text_bytes);
     if (chosen == NULL || chosen->open(text, text_bytes) != 0)
         return -1;
     nof_launch = chosen;
+    check_environment();
     nof_lib.abort_job = chosen->abort;
     /* Hydra forgets a rank of another host that ends before its barrier, srun one anywhere, and the others wait; `nof run` sees each. */
     nof_lib.abort_early = nof_env("NOF_JOB_ID") == NULL;

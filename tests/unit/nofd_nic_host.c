@@ -413,6 +413,21 @@ static void hosts_are_told_that_it_sleeps_and_what_waits_keeps_it_awake(void **s
         assert_int_equal(ep[i].nic_words->nic_asleep, 0);
 }
 
+/* In all, so that who looks rarely misses none; it wraps. */
+static void hosts_are_told_for_how_long_it_did_not_run(void **state)
+{
+    (void)state;
+    both();
+    nic.source.ops->stalled(&nic.source, now_ns, 40 * NOFD_MS);
+    nic.source.ops->stalled(&nic.source, now_ns, 2 * NOFD_MS);
+    for (unsigned i = 0; i < EPS; i++)
+        assert_int_equal(ep[i].nic_words->away_ms, 42);
+    ep[0].nic_words->away_ms = UINT32_MAX - 1;
+    nic.source.ops->stalled(&nic.source, now_ns, 3 * NOFD_MS);
+    assert_int_equal(ep[0].nic_words->away_ms, 1);
+    assert_int_equal(ep[1].nic_words->away_ms, 45);
+}
+
 static void a_host_that_does_not_reap_is_looked_at_again(void **state)
 {
     (void)state;
@@ -717,6 +732,7 @@ int main(void)
         EACH(the_roster_says_it_before_any_peer_is_told),
         EACH(whose_ring_is_a_lie_is_not_written_to_any_more),
         EACH(hosts_are_told_that_it_sleeps_and_what_waits_keeps_it_awake),
+        EACH(hosts_are_told_for_how_long_it_did_not_run),
         EACH(a_host_that_does_not_reap_is_looked_at_again),
         EACH(a_port_that_has_not_woken_it_yet_is_looked_at_again),
         EACH(what_it_does_for_other_cores_is_work_and_theirs_no_rest),

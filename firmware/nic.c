@@ -252,7 +252,7 @@ static void run(struct nof_nic *nic, unsigned budget)
     nic->counters[NOF_C_NETMEM_BYTES] = (uint64_t)nic->netmem.used * NOF_NETMEM_BLOCK;
     nic->counters[NOF_C_NETMEM_PEAK_BYTES] = (uint64_t)nic->netmem.peak * NOF_NETMEM_BLOCK;
     nof_transport_flush(nic->transport);
-    if (nic->reads.used > 0)
+    if (nic->reads_pending > 0)
         nof_transport_await(nic->transport);
 }
 

@@ -677,6 +677,7 @@ struct nof_nic {
     uint32_t msgs_free, blocks_free; /* credit beyond that, not given to any flow */
     uint32_t dma_total, dma_free; /* blocks for rendezvous payload whose write may be pending */
 
+    uint32_t reads_pending; /* of data for the wire, by hosts */
     uint32_t turn; /* goes up by one in each poll */
     uint32_t ring[NOF_SCHED_WAYS]; /* queue tail of endpoints with active flows, through sched[way].next */
     uint32_t busy_flows; /* queue tail: found no frame or no DMA request */

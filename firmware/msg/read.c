@@ -259,15 +259,18 @@ void nof_read_keep(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *
     nof_send_reading(s, 1);
     ep->reads++;
     ep->dma_pending++;
+    nic->reads_pending += !nof_read_at(nic, index)->local;
 }
 
 void nof_read_kept(struct nof_nic *nic, struct nof_send *s, uint32_t index)
 {
     struct nof_endpoint *ep = &nic->eps[s->ep];
-    nof_read_at(nic, index)->done = 1;
+    struct nof_read *r = nof_read_at(nic, index);
+    r->done = 1;
     nof_send_reading(s, -1);
     ep->reads--;
     ep->dma_pending--;
+    nic->reads_pending -= !r->local;
 }
 
 /* The request is under way: keep the frames in the flow's queue. */
@@ -436,6 +439,7 @@ void nof_read_done(struct nof_nic *nic, uint32_t index, int status)
     struct nof_endpoint *ep = &nic->eps[r->ep];
     ep->reads--;
     ep->dma_pending--;
+    nic->reads_pending -= !r->local;
     r->done = 1;
     if (status != NOF_OK)
         nof_count(nic, ep, NOF_C_DMA_FAULTS, 1);

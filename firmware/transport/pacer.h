@@ -18,7 +18,7 @@
  * where frame = w(a full frame), idle = max(2 frame, burst) and depth = max(NOF_PACER_DEPTH_NS, 2 frame). A link that somebody waits
  * for saves up to depth: a core that looks late has what passed meanwhile. One that nobody waits for has idle, and as much
  * more as the core was late lately, up to depth: a core that shares its CPU sends a message in one turn, and one that looks in time
- * never has more than idle in its port. Data that is being read from a rank waits, too: for its sender the link is no idle one
+ * never has more than idle in its port. While data is read from a rank the link is no idle one either
  * (docs/decisions/0068). So long may stand there what must not wait, an announcement or a clearance: with 250 us
  * of credit two ranks that exchange 64 KiB at 10 Gbit/s send one after the other whenever one begins a little later. Rounding: less
  * than 1 ns a booking and 2^-20 ns a byte.
@@ -50,7 +50,8 @@ struct nof_pacer {
     uint64_t depth_ns;
     uint64_t free_ns; /* when the link has carried all that was booked; may lie depth_ns in the past */
     uint64_t asked_ns; /* when somebody did last, */
-    bool waits; /* and was told 0; or has data that is on its way here */
+    bool waits; /* and was told 0 */
+    bool awaits; /* data that is on its way here: nof_pacer_await() */
     uint64_t late_ns; /* how long after the deadline such a one asked, lately */
     uint32_t idle_ns;
     uint32_t frame_ns; /* of a full frame, at least 1; 0: rate unknown */
@@ -105,7 +106,7 @@ static inline void nof_pacer_pass(struct nof_pacer *pacer, uint64_t now_ns)
         pacer->late_ns -= pacer->late_ns >> NOF_PACER_LATE_LOG2;
         if (late_ns > pacer->late_ns)
             pacer->late_ns = late_ns < pacer->depth_ns ? late_ns : pacer->depth_ns;
-    } else if (!pacer->waits) {
+    } else if (!pacer->waits && !pacer->awaits) {
         pacer->late_ns -= pacer->late_ns >> NOF_PACER_SELDOM_LOG2;
         most_ns = pacer->idle_ns + pacer->late_ns < pacer->depth_ns ? pacer->idle_ns + pacer->late_ns
                                                                     : pacer->depth_ns;
@@ -113,6 +114,7 @@ static inline void nof_pacer_pass(struct nof_pacer *pacer, uint64_t now_ns)
     if (pacer->free_ns + most_ns < now_ns)
         pacer->free_ns = now_ns - most_ns;
     pacer->asked_ns = now_ns;
+    pacer->awaits = false;
 }
 
 /* Frames that may leave now: a burst, or 0 and wait. Ask after all that has left is booked. */
@@ -127,10 +129,11 @@ static inline uint32_t nof_pacer_ask(struct nof_pacer *pacer, uint64_t now_ns)
     return frames;
 }
 
-/* Who asked and was told how many may leave has not got them all yet: they are being read. Until somebody asks. */
+/* Who asked and was told how many may leave has not got them all yet: they are being read. Until somebody asks; that he does so
+ * late is no lateness of the core. */
 static inline void nof_pacer_await(struct nof_pacer *pacer)
 {
-    pacer->waits = true;
+    pacer->awaits = true;
 }
 
 /* When to ask again after 0. */

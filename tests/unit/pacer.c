@@ -231,7 +231,10 @@ static void what_is_on_its_way_has_the_credit_of_who_waits(void **state)
             nof_pacer_await(&p);
         now += 100000;
         assert_int_equal(nof_pacer_ask(&p, now), awaited ? 10 : 4);
+        assert_int_equal(p.late_ns, 0);
     }
+    assert_int_equal(nof_pacer_ask(&p, now + 10 * NOF_PACER_DEPTH_NS),
+                     4); /* nothing is on its way any more */
 }
 
 /* A core that was late sends what it has in one turn until it has looked in time for a while. */

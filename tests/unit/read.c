@@ -51,6 +51,7 @@ static void come_in_order(unsigned n, uint64_t len)
 static void nothing_is_left(void)
 {
     assert_int_equal(p.theirs->reads.used, 0);
+    assert_int_equal(p.theirs->reads_pending, 0);
     assert_int_equal(p.their_ep->reads, 0);
     assert_int_equal(p.their_ep->dma_pending, 0);
     assert_int_equal(p.their_peer->readq, NOF_NIL);
@@ -58,6 +59,8 @@ static void nothing_is_left(void)
 
 static void an_endpoint_has_so_many_under_way_and_a_flow_not_all_of_them(void **state)
 {
+    uint32_t wire_reads;
+
     (void)state;
     world_rank(p.w, 0)->dma_stuck = 1;
     for (uint64_t i = 0; i < 10; i++)
@@ -65,6 +68,8 @@ static void an_endpoint_has_so_many_under_way_and_a_flow_not_all_of_them(void **
     world_run_for(p.w, MS);
     assert_int_equal(p.theirs->reads.used, p.their_ep->reads);
     assert_in_range(p.their_ep->reads, NOF_READS_PER_FLOW, NOF_READS_PER_EP - 1);
+    wire_reads = p.theirs->reads_pending;
+    assert_int_equal(wire_reads, p.their_ep->reads);
     for (uint64_t i = 0; i < 10; i++) {
         struct nof_desc d = {.opcode = NOF_DESC_SEND,
                              .ctx = 1,
@@ -78,6 +83,8 @@ static void an_endpoint_has_so_many_under_way_and_a_flow_not_all_of_them(void **
     }
     world_run_for(p.w, MS);
     assert_int_equal(p.their_ep->reads, NOF_READS_PER_EP);
+    assert_int_equal(p.theirs->reads_pending,
+                     wire_reads); /* the wire does not wait for what a rank sends itself */
     world_dma_give_up(p.w);
     world_rank(p.w, 0)->dma_stuck = 0;
     world_run_for(p.w, 50 * MS);

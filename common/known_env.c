@@ -67,7 +67,8 @@ void nof_known_env_check(const char *self)
             continue;
         near = nof_nearest_slip(name, known, sizeof(known) / sizeof(known[0]));
         if (near != NULL)
-            fprintf(stderr, "%s: " PREFIX "%s is set, and nothing reads it; did you mean " PREFIX "%s?\n",
+            fprintf(stderr,
+                    "%s: " PREFIX "%s is set, which is no variable of nof's; did you mean " PREFIX "%s?\n",
                     self, name, near);
     }
 }

@@ -55,8 +55,8 @@ static unsigned distance(const char *a, const char *b)
     return row[alen % 3][blen];
 }
 
-/* A word that begins a name is near whatever its length. */
-static const char *nearest(const char *word, const char *const *names, size_t n, unsigned limit)
+static const char *nearest(const char *word, const char *const *names, size_t n, unsigned limit,
+                           bool beginnings)
 {
     const char *best = NULL;
     unsigned best_distance = UINT_MAX;
@@ -64,7 +64,7 @@ static const char *nearest(const char *word, const char *const *names, size_t n,
     for (size_t i = 0; i < n; i++) {
         unsigned d = distance(word, names[i]);
 
-        if (word[0] != '\0' && strncasecmp(word, names[i], strlen(word)) == 0)
+        if (beginnings && word[0] != '\0' && strncasecmp(word, names[i], strlen(word)) == 0)
             d = 0;
         if (d < best_distance) {
             best_distance = d;
@@ -74,17 +74,17 @@ static const char *nearest(const char *word, const char *const *names, size_t n,
     return best_distance <= limit ? best : NULL;
 }
 
-/* A third of the word may be wrong. */
+/* A third of the word may be wrong, and a word that begins a name is near whatever its length. */
 const char *nof_nearest(const char *word, const char *const *names, size_t n)
 {
-    return nearest(word, names, n, (unsigned)strlen(word) / 3 + 1);
+    return nearest(word, names, n, (unsigned)strlen(word) / 3 + 1, true);
 }
 
 const char *nof_nearest_slip(const char *word, const char *const *names, size_t n)
 {
     size_t len = strlen(word);
 
-    return len < 3 ? NULL : nearest(word, names, n, len < 6 ? 1 : 2);
+    return len < 4 ? NULL : nearest(word, names, n, len < 6 ? 1 : 2, false);
 }
 
 void nof_nearest_ask(const char *word, const char *const *names, size_t n, char *text, size_t text_bytes)

@@ -7,7 +7,7 @@
 #define NOF_PRIVATE_KNOWN_ENV_H
 
 /* Say of each variable that is set to something, is none of ours, and is nearly the name of one of ours:
- * "libmpi_offload: NOF_CHANELS is set, and nothing reads it; did you mean NOF_CHANNELS?". On stderr, a line each. */
+ * "libmpi_offload: NOF_CHANELS is set, which is no variable of nof's; did you mean NOF_CHANNELS?". On stderr, a line each. */
 void nof_known_env_check(const char *self);
 
 #endif

@@ -11,8 +11,8 @@
  * right, but for case and swapped neighbours; the beginning of a name is near to it. */
 const char *nof_nearest(const char *word, const char *const *names, size_t n);
 
-/* The same for a word that need not have been meant for any: of three letters at least, of which one is wrong, missing or too
- * much, two from six on. */
+/* The same for a word that need not have been meant for any: of four letters at least, of which one is wrong, missing or too
+ * much, two from six on; the beginning of a name is not near to it. */
 const char *nof_nearest_slip(const char *word, const char *const *names, size_t n);
 
 /* "; did you mean \"pacing\"?", or "" when none is near. */

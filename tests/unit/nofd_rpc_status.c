@@ -306,9 +306,11 @@ static void of_a_nic_with_cores_there_are_sums_and_each_ones(void **state)
     row = json_object_get(json_array_get(cores_of, 1), "counters");
     assert_int_equal(number(row, nof_counter_info[NOF_C_RX_FRAMES].name), 1011);
     json_decref(result);
+    nics[0].wire.fabric = (void *)nics;
     result = call(nofd_rpc_status, "{}");
     row = json_array_get(json_object_get(result, "nics"), 0);
     assert_int_equal(json_array_size(json_object_get(result, "nics")), 1);
+    assert_int_equal(number(json_object_get(row, "fabric"), "of"), 0);
     assert_int_equal(number(row, "endpoints"), 3);
     assert_int_equal(number(row, "link_rate_bps"), 1000);
     assert_int_equal(number(json_array_get(json_object_get(row, "cores"), 1), "endpoints"), 2);
@@ -367,7 +369,9 @@ static void a_device_says_what_helps(void **state)
     const json_t *nics_told = json_object_get(result, "nics"), *row = json_array_get(nics_told, 1);
 
     (void)state;
-    assert_null(json_object_get(json_array_get(nics_told, 0), "xdp")); /* it has no device */
+    assert_null(
+        json_object_get(json_array_get(nics_told, 0), "xdp")); /* it has no device, nor a simulated link */
+    assert_null(json_object_get(json_array_get(nics_told, 0), "fabric"));
     assert_null(json_object_get(json_array_get(nics_told, 0), "hardware"));
     assert_string_equal(json_string_value(json_object_get(json_object_get(row, "xdp"), "hook")), "generic");
     assert_string_equal(json_string_value(json_object_get(json_object_get(row, "xdp"), "words")), "in words");

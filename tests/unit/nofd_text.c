@@ -99,6 +99,8 @@ static void the_nearest_name_is_found(void **state)
     assert_null(nof_nearest_slip("ice", names, 3));
     assert_string_equal(nof_nearest("ice", names, 3), "idle");
     assert_null(nof_nearest_slip("id", names, 3));
+    assert_null(nof_nearest_slip("con", names, 3));
+    assert_null(nof_nearest_slip("conges", names, 3));
     nof_nearest_ask("pacng", names, 3, text, sizeof(text));
     assert_string_equal(text, "; did you mean \"pacing\"?");
     nof_nearest_ask("multicast", names, 3, text, sizeof(text));

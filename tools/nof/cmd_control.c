@@ -211,9 +211,8 @@ static void print_nic(const json_t *row)
     print_cores(json_object_get(row, "cores"));
 }
 
-static void
-add_scaled(char *text, size_t room, const char *name, double value,
-           const char *const *unit) /* four, each a thousand times the one before it; NULL: no more */
+/* unit: four, each a thousand times the one before it; NULL: no more. */
+static void add_scaled(char *text, size_t room, const char *name, double value, const char *const *unit)
 {
     size_t at = strlen(text);
     unsigned i = 0;

@@ -393,9 +393,9 @@ static void tell_deaf(const struct nof_job *job)
     fprintf(stderr, "%s: rank %u (host %u, pid %d)", job->self, first->rank, first->host, first->pid);
     if (n > 1)
         fprintf(stderr, " and %u more", n - 1);
-    fprintf(stderr, " still run%s %u s after signal %d (%s) and %s killed; a second signal kills at once\n",
-            n > 1 ? "" : "s", (unsigned)(USER_GRACE_NS / 1000000000u), job->told_by_user,
-            strsignal(job->told_by_user), n > 1 ? "are" : "is");
+    fprintf(stderr, " still run%s %u s after signal %d (%s) and %s killed\n", n > 1 ? "" : "s",
+            (unsigned)(USER_GRACE_NS / 1000000000u), job->told_by_user, strsignal(job->told_by_user),
+            n > 1 ? "are" : "is");
 }
 
 /* Timers; returns how long poll() may sleep, in ms, -1: for ever. */

@@ -13,8 +13,8 @@
 #include "nof_private/env.h"
 
 #define SPIN_US 20u
-/* Of a rank with a CPU of its own: about what an answer from another host takes by UDP sockets where NIC cores have the ranks' CPUs, and
- * twice that. Who slept for it answered later himself, so that both slept for each message from then on (docs/decisions/0067). */
+/* Of a rank with a CPU of its own: twice what an answer from another host takes by UDP sockets where NIC cores have the ranks' CPUs, 45 us.
+ * Who slept for it answered later himself, so that both slept for each message from then on (docs/decisions/0067). */
 #define SPIN_SEATED_US 100u
 #define READ_MS 200 /* a launcher that has not read a line in this time is not waiting for it */
 #define RELAY_MS \

@@ -342,9 +342,9 @@ static bool tell(struct nof_wait *wait, uint64_t now_ns)
 }
 
 /* Where the NIC core outnumbers the CPUs, a spinning rank may keep it from the CPU: schedulers that give each session its
- * share do not let a yield across. So spinning must prove itself: a success earns, a spin that ended
- * in a sleep costs, as much as the two are worth (a sleep is some 5 us of CPU, a spin 20 or more), and who has nothing left
- * tries again now and then. */
+ * share do not let a yield across. So spinning must prove itself: a success earns, a spin that ended in a sleep costs, as much as the
+ * two are worth (a sleep is some 5 us of CPU, a spin 20 to 100, less what others get by its yields), and who has nothing left tries
+ * again now and then. */
 static bool spin_pays(void)
 {
     return !nof_lib.crowded || spin_credit >= CREDIT_ENOUGH || ++sleeps_at_once % TRY_EVERY == 0;

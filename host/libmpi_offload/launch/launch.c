@@ -105,10 +105,11 @@ static void check_environment(void)
 int nof_launch_open(char *text, size_t text_bytes)
 {
     const struct nof_launch_ops *chosen = choose(text, text_bytes);
-    if (chosen == NULL || chosen->open(text, text_bytes) != 0)
+    bool opened = chosen != NULL && chosen->open(text, text_bytes) == 0;
+    check_environment(); /* also where a misspelt one may be why it failed */
+    if (!opened)
         return -1;
     nof_launch = chosen;
-    check_environment();
     nof_lib.abort_job = chosen->abort;
     /* Hydra forgets a rank of another host that ends before its barrier, srun one anywhere, and the others wait; `nof run` sees each. */
     nof_lib.abort_early = nof_env("NOF_JOB_ID") == NULL;

@@ -54,15 +54,14 @@ static int make(struct nof_group *group, const struct nof_talk *to, const struct
                 struct nof_comm **comm_out)
 {
     struct word word;
-    /* Held: the program may free it meanwhile. */
-    struct nof_group *own = nof_group_in_session(group, to->comm->session);
-    if (own == NULL)
-        return nof_error(MPI_ERR_NO_MEM, "no memory for a group of %d ranks", group->size);
-    int rc = tell(own, *to, hints, &word);
-    if (rc != MPI_SUCCESS) {
-        nof_group_release(own);
+    nof_group_hold(group); /* the program may free it meanwhile */
+    int rc = tell(group, *to, hints, &word), size = group->size;
+    struct nof_group *own = rc == MPI_SUCCESS ? nof_group_in_session(group, to->comm->session) : NULL;
+    nof_group_release(group);
+    if (rc != MPI_SUCCESS)
         return rc;
-    }
+    if (own == NULL)
+        return nof_error(MPI_ERR_NO_MEM, "no memory for a group of %d ranks", size);
     rc = nof_comm_new(own, word.ctx, to->comm, comm_out);
     if (rc == MPI_SUCCESS)
         (*comm_out)->by_nic = word.by_nic != 0;

@@ -106,7 +106,6 @@ struct nof_chan_nic_peer {
     uint32_t nic; /* 1 + the number of its NIC; 0: not asked for yet */
     char *place; /* "pid 12 on host", NULL if not asked for yet */
     bool elsewhere; /* that is another host, over a real network */
-    bool simulated; /* the same, over a simulated one */
     struct nof_chan_nic_peer *next_blocked;
 };
 

@@ -24,9 +24,8 @@ static int read_place(int world_rank, const char *text)
             world_rank, pid, host, wire, nof_lib.host, nof_chan_nic.identity->wire_version);
     size_t place_bytes = strlen(host) + 32;
     free(peer->place);
-    bool simulated = strstr(nof_chan_nic.identity->nic_name, "(fabric)") != NULL;
-    peer->elsewhere = strcmp(host, nof_lib.host) != 0 && !simulated;
-    peer->simulated = strcmp(host, nof_lib.host) != 0 && simulated;
+    peer->elsewhere =
+        strcmp(host, nof_lib.host) != 0 && strstr(nof_chan_nic.identity->nic_name, "(fabric)") == NULL;
     peer->place = malloc(place_bytes);
     if (peer->place != NULL)
         snprintf(peer->place, place_bytes, "pid %d on %s", pid, host);
@@ -137,8 +136,7 @@ int nof_chan_nic_dead_code(int world_rank)
         peer->elsewhere
             ? ", or its host is not reached: see whether ping does, and which ports a firewall lets through "
               "(NOF_NET and NOF_UDP_PORTS choose)"
-        : peer->simulated ? ", or the simulated link loses all frames (--loss)"
-                          : "");
+            : "");
 }
 
 int nof_chan_nic_status_code(int status, int world_rank)

@@ -267,6 +267,26 @@ static void one_leader_wrong(void)
     OK(MPI_Comm_free(&inter));
 }
 
+/* What rank 0 sends from, or rank 1 receives to, is no memory: whose it is, neither end is told, so each names the other. */
+static void no_memory_at_one_end(void)
+{
+    enum { BYTES = 1000000 };
+    char *data = calloc(1, BYTES);
+    char text[MPI_MAX_ERROR_STRING], other[64];
+    int len;
+
+    snprintf(other, sizeof(other), "the buffer here, or that of rank %d of MPI_COMM_WORLD", 1 - t_rank);
+    for (int bad = 0; bad < 2 && t_rank < 2; bad++) {
+        void *buf = t_rank == bad ? (void *)64 : data; /* NOLINT(performance-no-int-to-ptr) */
+        int rc = t_rank == 0 ? MPI_Send(buf, BYTES, MPI_BYTE, 1, 0, MPI_COMM_WORLD)
+                             : MPI_Recv(buf, BYTES, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(t_class(rc) == MPI_ERR_BUFFER);
+        OK(MPI_Error_string(rc, text, &len));
+        CHECK(strstr(text, other) != NULL);
+    }
+    free(data);
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 2);
@@ -281,6 +301,7 @@ int main(int argc, char **argv)
     distances();
     null_buffers();
     one_without_memory();
+    no_memory_at_one_end();
     if (t_size == 2)
         one_leader_wrong();
     /* Nothing is stuck after all that. */

@@ -150,7 +150,10 @@ int nof_chan_nic_status_code(int status, int world_rank)
             "%s cannot be reached: the link of this NIC is down, or no longer carries its frames",
             nof_chan_nic_peer_name(world_rank));
     case NOF_EFAULT:
-        return nof_error(MPI_ERR_BUFFER, "the buffer is not (wholly) accessible memory");
+        if (world_rank < 0 || world_rank == nof_lib.world_rank)
+            return nof_error(MPI_ERR_BUFFER, "the buffer is not (wholly) accessible memory");
+        return nof_error(MPI_ERR_BUFFER, "the buffer here, or that of %s, is not (wholly) accessible memory",
+                         nof_chan_nic_peer_name(world_rank));
     case NOF_ENOMEM:
         return nof_error(
             MPI_ERR_NO_MEM,

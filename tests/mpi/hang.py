@@ -56,6 +56,14 @@ class Hang(unittest.TestCase):
                 break
         self.assertIn("waits in MPI_Waitall to receive from rank 1, tag 2, 4 bytes", self.line_of(0, p.stderr))
 
+    def test_a_rank_that_is_stopped_is_said_to_be(self):
+        for seconds in (2, 15, 60):
+            p = run("--hosts", "2", "-n", "2", "--timeout", f"{seconds}s", VICTIM, "stopped")
+            if "waits in MPI_Barrier" in p.stderr:
+                break
+        self.assertRegex(self.line_of(1, p.stderr), r"^is stopped, by a signal or a debugger; waits in no call of MPI(;|$)")
+        self.assertRegex(self.line_of(0, p.stderr), "^waits in MPI_Barrier for messages of rank 1")
+
     def test_waits_for_pages_and_for_ends_of_delta_messages(self):
         """Also in a fault, and what the program itself has yet to do."""
         receives = {"page": "waits in a page of MPIX_Delta_recv to receive from rank 1, tag 5, 262144 bytes, on MPI_COMM_WORLD",

@@ -5,6 +5,7 @@
 #include "mpitest.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 static int value;
@@ -95,6 +96,15 @@ static void leave_behind(void)
     } else if (t_rank == 1) {
         MPI_Irecv(&value, 1, MPI_INT, 0, 44, MPI_COMM_WORLD, &request);
     }
+}
+
+/* Rank 1 is stopped outside MPI, and 0 waits for it. */
+static void stopped(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (t_rank == 1)
+        raise(SIGSTOP);
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* Calls other functions of MPI all the time; after a while rank 1 may send what comes first. */
@@ -199,6 +209,8 @@ int main(int argc, char **argv)
         leave_behind();
     else if (strcmp(way, "threads") == 0)
         threads();
+    else if (strcmp(way, "stopped") == 0)
+        stopped();
     else if (strcmp(way, "delta") == 0)
         deltas(argv[2]);
     else if (strcmp(way, "unreceived") == 0 || strcmp(way, "matched") == 0)

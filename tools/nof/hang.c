@@ -200,11 +200,30 @@ static void before_init(FILE *to, const struct nof_job *job, unsigned r)
         fprintf(to, "is in MPI_Init, which waits for all ranks");
 }
 
+/* By a signal or a debugger: only another process lets it go on, and it waits for no rank. */
+static bool is_stopped(pid_t pid)
+{
+    char path[32], line[256], state = '?';
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    f = pid > 0 ? fopen(path, "re") : NULL;
+    while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+        if (sscanf(line, "State: %c", &state) == 1)
+            break;
+    if (f != NULL)
+        fclose(f);
+    return state == 'T' || state == 't';
+}
+
 static void say(FILE *to, const struct nof_job *job, unsigned r, const struct view *v, uint64_t now_ns)
 {
     const struct nof_rank *rank = &job->rank[r];
+    bool stopped = is_stopped(rank->pid);
 
     fprintf(to, "  rank %u (host %u, pid %d): ", r, rank->host, rank->pid);
+    if (stopped)
+        fprintf(to, "is stopped, by a signal or a debugger; ");
     if (v->waits)
         what(to, &v->at);
     else if (job->board == NULL)
@@ -214,7 +233,7 @@ static void say(FILE *to, const struct nof_job *job, unsigned r, const struct vi
     else if (v->at.phase == NOF_BOARD_FINALIZED)
         fprintf(to, "has called MPI_Finalize");
     else
-        fprintf(to, "waits in no call of MPI: it computes, or polls");
+        fprintf(to, "waits in no call of MPI%s", stopped ? "" : ": it computes, or polls");
     if (v->waits && now_ns > v->at.since_ns)
         fprintf(to, ", for %.1f s", (double)(now_ns - v->at.since_ns) / 1e9);
     if (v->waits)

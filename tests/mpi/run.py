@@ -348,7 +348,8 @@ class Run(unittest.TestCase):
 
     def test_a_port_that_is_no_interface_is_named(self):
         """And what else a port may be."""
-        r = subprocess.run([NOF, "up", "--port", "nosuch0"], env=ENV, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        r = subprocess.run([NOF, "up", "--socket", f"@{MARK}-port", "--port", "nosuch0"], env=ENV, capture_output=True, text=True,
+                           timeout=PATIENCE_S, check=False)
         self.assertEqual(r.returncode, 1)
         self.assertRegex(r.stderr, r"there is no interface nosuch0 in this network namespace")
         self.assertRegex(r.stderr, r"docs/PORTS.md")

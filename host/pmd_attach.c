@@ -365,7 +365,7 @@ static void say_silent(int fd, const char *name, bool hung_up, char *text, size_
 }
 
 static int await_reply(int fd, const char *name, int timeout_ms, struct nof_attach_reply *reply,
-                       int fds[NOF_BAR_FDS_MAX], char *text, size_t text_bytes)
+                       int fds[NOF_BAR_FDS_MAX], bool *gone_out, char *text, size_t text_bytes)
 {
     unsigned nfds = 0;
     int ready;
@@ -380,6 +380,7 @@ static int await_reply(int fd, const char *name, int timeout_ms, struct nof_atta
     if (n <= 0) {
         close_all(fds, nfds);
         say_silent(fd, name, ready != 0, text, text_bytes);
+        *gone_out = ready != 0;
         return NOF_ENICDEAD;
     }
     if ((size_t)n != sizeof(*reply) || reply->magic != NOF_ATTACH_MAGIC ||
@@ -428,16 +429,20 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     struct nof_attach_reply reply;
     struct nof_pmd *pmd;
     int timeout_ms = args->timeout_ms > 0 ? args->timeout_ms : TIMEOUT_MS_DEFAULT;
+    bool gone = false;
     int fd, rc;
     int error = connect_daemon(args->socket, timeout_ms < CONNECT_MS ? timeout_ms : CONNECT_MS, &fd);
 
-    if (error != 0)
-        return refused(args->socket, error, text, text_bytes);
+    if (error != 0) {
+        rc = refused(args->socket, error, text, text_bytes);
+        errno = rc == NOF_ENICDEAD && error != EAGAIN ? ECONNRESET : ETIMEDOUT;
+        return rc;
+    }
     rc = trust_daemon(fd, args->socket, text, text_bytes);
     if (rc != NOF_OK)
         goto err_socket;
     send_request(fd, args);
-    rc = await_reply(fd, args->socket, timeout_ms, &reply, fds, text, text_bytes);
+    rc = await_reply(fd, args->socket, timeout_ms, &reply, fds, &gone, text, text_bytes);
     if (rc != NOF_OK)
         goto err_socket;
     rc = NOF_ENOMEM;
@@ -471,6 +476,7 @@ err_fds:
     close_all(fds, fds_of(&reply));
 err_socket:
     close(fd);
+    errno = gone ? ECONNRESET : ETIMEDOUT;
     return rc;
 }
 

@@ -46,7 +46,7 @@ struct nof_pmd_attach_args {
 
 /* On failure *pmd_out is untouched and `text` (text_bytes, may be NULL) says what happened, what it
  * means and what to do. Errors: NOF_ENICDEAD (nobody listens), NOF_EVERSION, NOF_EPERM, NOF_ENOMEM,
- * NOF_EINVAL. */
+ * NOF_EINVAL. errno after NOF_ENICDEAD: ECONNRESET where the daemon has ended, or none was there. */
 int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_out, char *text,
                    size_t text_bytes);
 /* Does a daemon that we would trust listen there? Without a word about it, and without waiting: of one whose queue is full,

@@ -3,6 +3,7 @@
 """One binary under every launcher: one world, the right end, nothing left behind.
 
 usage: launchers.py NOF LAUNCHED LAUNCHER, which is a name in LAUNCHERS"""
+import contextlib
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -56,6 +58,17 @@ def start(ranks, *args, env=None, command=None):
 def finish(process):
     out, err = process.communicate(timeout=PATIENCE_S)
     return process.returncode, out, err
+
+
+def end_at_attach(door, name, stays):
+    """A daemon that hangs up on whoever asks to be attached, and then is no more, unless it stays and does so again."""
+    with contextlib.suppress(OSError):
+        while True:
+            rank, _ = door.accept()
+            with rank:
+                if rank.recv(4096) and not stays:
+                    door.close()
+                    os.unlink(name)
 
 
 class Launch(unittest.TestCase):
@@ -181,6 +194,35 @@ class Launch(unittest.TestCase):
             finally:
                 subprocess.run([NOF, "down", "--control", address + ".ctl"], env=ENV, capture_output=True, timeout=PATIENCE_S,
                                check=False)
+
+    def test_daemon_that_ends_as_a_rank_attaches(self):
+        """It was none: the job starts its own; and one after the other is not waited for, for ever."""
+        if LAUNCHER != "hydra":
+            return
+        for all_of_them in (False, True):
+            with tempfile.TemporaryDirectory() as folder:
+                own = "/run/nof" if os.geteuid() == 0 else f"{folder}/nof"
+                os.makedirs(own, mode=0o755, exist_ok=True)
+                door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                door.bind(f"{own}/nofd.sock")
+                door.listen()
+                ending = threading.Thread(target=end_at_attach, args=(door, f"{own}/nofd.sock", all_of_them))
+                ending.start()
+                began = time.monotonic()
+                result = finish(start(2, "2", env={"XDG_RUNTIME_DIR": folder}))
+                took_s = time.monotonic() - began
+                with contextlib.suppress(OSError):
+                    door.shutdown(socket.SHUT_RDWR)
+                ending.join()
+                door.close()
+                with contextlib.suppress(OSError):
+                    os.unlink(f"{own}/nofd.sock")
+            if all_of_them:
+                self.assertNotEqual(result[0], 0)
+                self.assertIn("hung up without an answer", result[2])
+                self.assertLess(took_s, 10)
+            else:
+                self.one_world(result, 2)
 
     def test_daemon_that_cannot_be_started_is_one_sentence(self):
         if LAUNCHER == "nof":

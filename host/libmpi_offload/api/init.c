@@ -74,11 +74,14 @@ static bool open_channel(const char *func)
 {
     char text[512] = "";
     struct nof_launch_job job;
-    if (nof_launch_job(&job, text, sizeof(text)) != 0)
+    /* A world of one may have no NIC, and then no way to choose. */
+    const enum nof_channels *way = nof_lib.world_size > 1 ? wanted_way(func) : NULL;
+    if (nof_launch_job(&job, nof_chan_nic_attach, way, text, sizeof(text)) != 0)
         nof_lib_die(1, "%s: %s", func, text);
     if (job.socket[0] != '\0') {
-        const enum nof_channels *way = wanted_way(func);
-        if (nof_chan_nic_open(&job, way, text, sizeof(text)) != 0)
+        way = wanted_way(func);
+        if ((!nof_chan_nic_attached() && nof_chan_nic_attach(&job, way, text, sizeof(text)) != 0) ||
+            nof_chan_nic_open(text, sizeof(text)) != 0)
             nof_lib_die(1, "%s: %s", func, text);
         publish_shm(way);
         if (nof_chan_nic_publish_places(text, sizeof(text)) != 0)

@@ -11,6 +11,7 @@
 #ifndef NOF_MPI_LAUNCH_H
 #define NOF_MPI_LAUNCH_H
 
+#include "nof/bar.h"
 #include "base/lib.h"
 
 #define NOF_LAUNCH_VALUE_BYTES 512 /* with the NUL; no ';', no newline in it */
@@ -58,11 +59,18 @@ int nof_launch_open(char *text, size_t text_bytes);
 /* Tell it that this process ends in order. */
 void nof_launch_close(void);
 
+/* Attach to the NIC at job->socket; way: what nof_launch_job() was given. 0; NOF_LAUNCH_GONE: its daemon has ended; -1; with a
+ * sentence in text. */
+typedef int nof_launch_attach_fn(const struct nof_launch_job *job, const enum nof_channels *way, char *text,
+                                 size_t text_bytes);
+#define NOF_LAUNCH_GONE (-2)
+
 /* Agree on the job and find the NIC: the environment of `nof run` says both; else rank 0 draws the job and publishes it
  * (collective: one fence), and the daemon is that of NOF_SOCKET, that of `nof up` on this host, or a private daemon: rank 0
- * starts it, and where there are several hosts without one the first rank of each, with a UDP port. 0; -1 with a sentence
- * in text. */
-int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes);
+ * starts it, and where there are several hosts without one the first rank of each, with a UDP port. Who
+ * would start one instead attaches at once to a daemon that it finds: with a rank it stays. 0; -1 with a sentence in text. */
+int nof_launch_job(struct nof_launch_job *job_out, nof_launch_attach_fn *attach, const enum nof_channels *way,
+                   char *text, size_t text_bytes);
 
 /* Start a private daemon for `ranks` ranks that listens at `socket`, and wait until it does: a process that belongs to nobody, is
  * bound to no CPU though this rank may be, and ends when its last rank has. port: of its NIC, as nofd takes it; NULL: none, all ranks

@@ -6,6 +6,8 @@
 
 #include "launch/launch.h"
 
+static uint64_t host_id;
+
 /* Of "2(x3),1", the tasks on each of a step's nodes in turn (srun), those of node `node`. 0: there is no such node. */
 static int tasks_of(const char *list, int node)
 {
@@ -56,4 +58,14 @@ int nof_launch_ranks_here(void)
     if (n == 0 && nof_launch->ranks_here != NULL)
         n = nof_launch->ranks_here();
     return n > 0 && n <= nof_lib.world_size ? n : 0;
+}
+
+uint64_t nof_launch_host_id(void)
+{
+    return host_id;
+}
+
+void nof_launch_set_host_id(uint64_t id)
+{
+    host_id = id;
 }

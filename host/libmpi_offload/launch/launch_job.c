@@ -24,6 +24,8 @@
 #define KEY_HEX 32
 #define START_MS 40000 /* for another rank of this host to start the daemon: longer than nofd may take */
 #define START_LOOK_MS 5
+#define GONE_MS 4000 /* for daemons that end as this rank attaches */
+#define GONE_LOOK_MS 20
 #define SHARED_SOCKET "/run/nof/nofd.sock" /* root's daemon serves all users */
 
 /* Who has started rank 0's daemon, and what that means for other hosts. */
@@ -44,17 +46,11 @@ struct call {
     char socket[NOF_LAUNCH_SOCKET_BYTES];
 };
 
-static uint64_t host_id;
-
-uint64_t nof_launch_host_id(void)
-{
-    return host_id;
-}
-
-void nof_launch_set_host_id(uint64_t id)
-{
-    host_id = id;
-}
+/* How this process attaches, by which channels. */
+struct door {
+    nof_launch_attach_fn *attach;
+    const enum nof_channels *way;
+};
 
 static int parse_key(const char *hex, uint8_t key[16])
 {
@@ -109,6 +105,22 @@ static bool find_daemon(char socket[NOF_LAUNCH_SOCKET_BYTES])
     return nof_pmd_answers(socket);
 }
 
+/* Attached to such a daemon, which then stays. One that ends meanwhile, with its last job or by `nof down`, was none.
+ * 1; 0: there is none; -1 with a sentence in text. */
+static int hold_daemon(struct nof_launch_job *job, const struct door *door, char *text, size_t text_bytes)
+{
+    uint64_t until_ns = nof_lib_now_ns() + GONE_MS * 1000000ull;
+    while (find_daemon(job->socket)) {
+        int rc = door->attach(job, door->way, text, text_bytes);
+        if (rc == 0)
+            return 1;
+        if (rc != NOF_LAUNCH_GONE || nof_lib_now_ns() > until_ns)
+            return -1;
+        (void)poll(NULL, 0, GONE_LOOK_MS);
+    }
+    return 0;
+}
+
 /* Launchers say how many of their ranks are on this host, or how many hosts there are. */
 static bool all_are_here(void)
 {
@@ -142,12 +154,16 @@ static int net_of_hosts(uint32_t towards, char port[NOF_LAUNCH_PORT_BYTES], uint
 }
 
 /* Rank 0: where is the NIC, and if there is none, make one. */
-static int find_or_start(struct nof_launch_job *job, struct call *call, char *text, size_t text_bytes)
+static int find_or_start(struct nof_launch_job *job, struct call *call, const struct door *door, char *text,
+                         size_t text_bytes)
 {
     char port[NOF_LAUNCH_PORT_BYTES];
     call->daemon = DAEMON_STAYS;
-    if (job->socket[0] != '\0' || find_daemon(job->socket))
+    if (job->socket[0] != '\0')
         return 0;
+    int held = hold_daemon(job, door, text, text_bytes);
+    if (held != 0)
+        return held > 0 ? 0 : -1;
     snprintf(job->socket, sizeof(job->socket), "@nof-%" PRIx64, job->id);
     call->daemon = DAEMON_OURS;
     if (all_are_here())
@@ -242,7 +258,8 @@ static int start_here(const struct nof_launch_job *job, uint32_t towards, char *
 }
 
 /* Ranks of rank 0's host go where it goes; others need a daemon that is there without us, or start one as rank 0 did. */
-static int follow(struct nof_launch_job *job, const struct call *call, char *text, size_t text_bytes)
+static int follow(struct nof_launch_job *job, const struct call *call, const struct door *door, char *text,
+                  size_t text_bytes)
 {
     job->id = call->id;
     memcpy(job->key, call->key, sizeof(job->key));
@@ -267,8 +284,9 @@ static int follow(struct nof_launch_job *job, const struct call *call, char *tex
                  nof_lib.world_rank, nof_lib.host, call->host);
         return -1;
     }
-    if (find_daemon(job->socket))
-        return 0;
+    int held = hold_daemon(job, door, text, text_bytes);
+    if (held != 0)
+        return held > 0 ? 0 : -1;
     if (call->daemon == DAEMON_EACH) {
         snprintf(job->socket, sizeof(job->socket), "@nof-%" PRIx64, job->id);
         return start_here(job, call->ip4, text, text_bytes);
@@ -277,12 +295,13 @@ static int follow(struct nof_launch_job *job, const struct call *call, char *tex
     return -1;
 }
 
-static int meet(struct nof_launch_job *job, char *text, size_t text_bytes)
+static int meet(struct nof_launch_job *job, const struct door *door, char *text, size_t text_bytes)
 {
     char value[NOF_LAUNCH_VALUE_BYTES];
     struct call call = {.daemon = DAEMON_OURS};
     bool first = nof_lib.world_rank == 0;
-    if (first && (draw_job(job, text, text_bytes) != 0 || find_or_start(job, &call, text, text_bytes) != 0)) {
+    if (first &&
+        (draw_job(job, text, text_bytes) != 0 || find_or_start(job, &call, door, text, text_bytes) != 0)) {
         /* Hydra forgets to end a job of which some hosts have not come yet (4.0): let them. */
         if (!all_are_here() && nof_launch->put(JOB_KEY_NAME, FAILED) == 0)
             (void)nof_launch->fence();
@@ -305,11 +324,13 @@ static int meet(struct nof_launch_job *job, char *text, size_t text_bytes)
                  nof_launch->title);
         return -1;
     }
-    return follow(job, &call, text, text_bytes);
+    return follow(job, &call, door, text, text_bytes);
 }
 
-int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes)
+int nof_launch_job(struct nof_launch_job *job_out, nof_launch_attach_fn *attach, const enum nof_channels *way,
+                   char *text, size_t text_bytes)
 {
+    const struct door door = {.attach = attach, .way = way};
     const char *socket = nof_env("NOF_SOCKET"), *number = nof_env("NOF_NIC");
     int nic;
     *job_out = (struct nof_launch_job){.nic = UINT32_MAX};
@@ -339,6 +360,6 @@ int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes
     if (told == TOLD_JOB)
         return 0;
     if (nof_lib.world_size > 1)
-        return meet(job_out, text, text_bytes);
+        return meet(job_out, &door, text, text_bytes);
     return job_out->socket[0] != '\0' ? draw_job(job_out, text, text_bytes) : 0;
 }

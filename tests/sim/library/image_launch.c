@@ -80,8 +80,11 @@ void nof_launch_close(void)
     nof_lib.abort_job = NULL;
 }
 
-int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes)
+int nof_launch_job(struct nof_launch_job *job_out, nof_launch_attach_fn *attach, const enum nof_channels *way,
+                   char *text, size_t text_bytes)
 {
+    (void)attach;
+    (void)way;
     (void)text;
     (void)text_bytes;
     *job_out = (struct nof_launch_job){.id = nof_image->job_id, .nic = UINT32_MAX};
@@ -95,16 +98,4 @@ int nof_launch_number(const char *variable, int *number_out)
     (void)variable;
     (void)number_out;
     return -1;
-}
-
-static uint64_t host_id;
-
-uint64_t nof_launch_host_id(void)
-{
-    return host_id;
-}
-
-void nof_launch_set_host_id(uint64_t id)
-{
-    host_id = id;
 }

@@ -2,6 +2,7 @@
 #include "chan/nic/chan_nic.h"
 #include "base/wait_board.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,8 +203,8 @@ static void name_host(uint32_t host_id)
         snprintf(nof_lib.host + len, sizeof(nof_lib.host) - len, "-host%u", number);
 }
 
-int nof_chan_nic_open(const struct nof_launch_job *job, const enum nof_channels *way, char *text,
-                      size_t text_bytes)
+int nof_chan_nic_attach(const struct nof_launch_job *job, const enum nof_channels *way, char *text,
+                        size_t text_bytes)
 {
     bool several = nof_lib.world_size > 1;
     struct nof_pmd_attach_args args = {
@@ -216,14 +217,24 @@ int nof_chan_nic_open(const struct nof_launch_job *job, const enum nof_channels 
         .shares_as_set = several && way == NULL,
     };
     memcpy(args.job_key, job->key, sizeof(args.job_key));
+    if (nof_pmd_attach(&args, &nof_chan_nic.pmd, text, text_bytes) == NOF_OK)
+        return 0;
+    return errno == ECONNRESET ? NOF_LAUNCH_GONE : -1;
+}
+
+bool nof_chan_nic_attached(void)
+{
+    return nof_chan_nic.pmd != NULL;
+}
+
+int nof_chan_nic_open(char *text, size_t text_bytes)
+{
     nof_chan_nic.peers = calloc((size_t)nof_lib.world_size, sizeof(*nof_chan_nic.peers));
     if (nof_chan_nic.peers == NULL) {
         snprintf(text, text_bytes, "no memory for %d peers", nof_lib.world_size);
         return -1;
     }
     nof_chan_nic.pulls_most = NOF_CHAN_NIC_PULLS;
-    if (nof_pmd_attach(&args, &nof_chan_nic.pmd, text, text_bytes) != NOF_OK)
-        return -1;
     if (nof_chan_nic_polling_open(text, text_bytes) != 0)
         return -1;
     nof_wait_at(&bell);

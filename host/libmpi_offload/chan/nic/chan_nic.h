@@ -174,10 +174,13 @@ extern struct nof_chan_nic nof_chan_nic __attribute__((visibility("hidden")));
 
 /* Of chan_nic.c. */
 
-/* way: unless it is NIC, with a part of the segment of this host, if there is one; NULL: as feature "channels" says. Behind it all
- * ranks of the job are attached. */
-int nof_chan_nic_open(const struct nof_launch_job *job, const enum nof_channels *way, char *text,
-                      size_t text_bytes);
+/* way: unless it is NIC, with a part of the segment of this host, if there is one; NULL: as feature "channels" says. 0;
+ * NOF_LAUNCH_GONE: the daemon has ended; -1; with a sentence in text. */
+int nof_chan_nic_attach(const struct nof_launch_job *job, const enum nof_channels *way, char *text,
+                        size_t text_bytes);
+bool nof_chan_nic_attached(void);
+/* After it. Behind it all ranks of the job are attached. */
+int nof_chan_nic_open(char *text, size_t text_bytes);
 /* Counter of this endpoint by name. 0, or -1 if there is none or no NIC. */
 int nof_chan_nic_counter(const char *name, uint64_t *value_out);
 /* As nof_pmd_library_counts(); NULL as well without a NIC. */

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "nof_private/nearest.h"
@@ -27,9 +28,9 @@ static const char *const known[] = {
     "READY_FD", "REORDER", "SET", "SOCKET", "STAGING", "STEER", "UDP_PORT", "WATCH_PAUSES"};
 
 /* What programs of ours tell each other, and tests. */
-static const char *const others[] = {"BIND_ROOT",        "BOARD_FD",        "CHECK",        "FAKE_SEED",
-                                     "JOB_ID",           "JOB_KEY",         "FUZZ_SECONDS", "RECORD_FOLDER",
-                                     "RECORD_MAX_BYTES", "RECORD_MIN_BYTES"};
+static const char *const others[] = {"BIND_ROOT",     "BOARD_FD",         "CHECK",           "ENV_TOLD",
+                                     "FAKE_SEED",     "JOB_ID",           "JOB_KEY",         "FUZZ_SECONDS",
+                                     "RECORD_FOLDER", "RECORD_MAX_BYTES", "RECORD_MIN_BYTES"};
 
 /* Whole families of theirs. */
 static const char *const beginnings[] = {"TEST_", "VM_"};
@@ -54,6 +55,8 @@ void nof_known_env_check(const char *self)
 {
     char name[NAME_BYTES];
 
+    if (getenv(NOF_ENV_TOLD) != NULL)
+        return;
     for (char **at = environ; at != NULL && *at != NULL; at++) {
         const char *equals = strchr(*at, '=');
         const char *near;

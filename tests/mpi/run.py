@@ -443,12 +443,15 @@ class Run(unittest.TestCase):
         self.assertIn("warning: nic0 (fabric): no answer to the handshake: NIC gone, or the link loses all, peer", r.stderr)
 
     def test_a_misspelt_variable_is_told_once(self):
-        """By rank 0 of a job, and by commands that run none; what is somebody else's, or set to nothing, is not."""
+        """By rank 0 of a job, and by commands that run none, or many; what is somebody else's, or set to nothing, is not."""
         said = "NOF_CHANELS is set, which is no variable of nof's; did you mean NOF_CHANNELS?\n"
         more = {"NOF_CHANELS": "auto", "NOF_MY_PLACE": "x", "NOF_SOCKT": "", "NOF_DIR": "x", "NOF_JOB_ID": "1"}
         r = subprocess.run([NOF, "run", "--hosts", "2", "-n", "3", VICTIM], env=ENV | more, capture_output=True, text=True,
                            timeout=PATIENCE_S, check=False)
         self.assertEqual((r.returncode, r.stderr), (0, "libmpi_offload: " + said))
+        r = subprocess.run([NOF, "bench", "pt2pt", "--hosts=2", "--ms=1", "--rounds=1", "--json"], env=ENV | more, capture_output=True,
+                           text=True, timeout=PATIENCE_S, check=False)
+        self.assertEqual((r.stderr.count(said), "nof: " + said in r.stderr), (1, True), r.stderr)  # of many jobs
         for args in ([NOF, "status", "--socket", f"@{MARK}"], [NOFD, "--fabric", "1", "--socket", "/nowhere/at/all"]):
             r = subprocess.run(args, env=ENV | more, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
             self.assertEqual(r.stderr.count("is set, which is no variable of nof's"), 1, r.stderr)

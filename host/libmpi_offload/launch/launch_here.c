@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Launchers say how many ranks they start on a host, each in its own way. */
+ * Of this host: its number in the job, as was agreed, and how many ranks are here. Launchers say that each in its own way. */
 #include <ctype.h>
 #include <stdlib.h>
 
